@@ -26,6 +26,7 @@ export {
   type LimitStatus,
   type Rate,
   takeOne,
+  tooManyCharacters,
   toRateLimitHeaders,
 } from './accounts/limits/rate-limit.ts';
 export { dayOf, isDay, type UsageLedger } from './accounts/limits/usage-ledger.ts';

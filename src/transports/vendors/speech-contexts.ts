@@ -4,7 +4,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LiveStartSchema } from '../../../gen/sonant/v1/speech_pb.ts';
-import { chainOf, checkFitsQuota, type KeyCaller } from '../../accounts.ts';
+import { chainOf, checkFitsQuota, tooManyCharacters } from '../../accounts.ts';
 import {
   callerLeft,
   type LiveEvent,
@@ -87,18 +87,28 @@ function spokenCharsOf(text: string): number {
 }
 
 /**
- * Returns the number of characters that are charged. Throws a Failure if the texts of one request exceed a whole monthly
- * quota of the caller, or the limit for text that waits to be spoken.
+ * Returns the number of characters that are charged. Throws a Failure if the texts of one request exceed a monthly quota
+ * of the caller or what is left of it, or the limit for text that waits to be spoken.
  */
-export function checkTextFits(texts: readonly string[], caller: KeyCaller, otherWay: string): number {
+export function checkTextFits(
+  texts: readonly string[],
+  { call, limitStatus }: Pick<FastifyRequest, 'call' | 'limitStatus'>,
+  otherWay: string,
+): number {
   const sumOf = (count: (text: string) => number) => texts.reduce((sum, text) => sum + count(text), 0);
-  const spoken = sumOf(spokenCharsOf);
-  for (const [i, { limits }] of chainOf(caller).entries()) checkFitsQuota(spoken, limits.charactersPerMonth, i === 0);
+  const chars = sumOf(spokenCharsOf);
+  const quotas = chainOf(call!.caller).map(({ limits }) => limits.charactersPerMonth);
+  for (const [i, quota] of quotas.entries()) checkFitsQuota(chars, quota, i === 0);
   const actual = sumOf(countChars);
   const limit = liveWaitingCharsMax;
-  if (actual <= limit) return spoken;
-  const message = `The text has ${actual} characters; the limit is ${limit}. ${otherWay}.`;
-  throw new Failure('text_too_long', { message, limit, actual });
+  if (actual > limit) {
+    const message = `The text has ${actual} characters; the limit is ${limit}. ${otherWay}.`;
+    throw new Failure('text_too_long', { message, limit, actual });
+  }
+  const left = limitStatus?.characters?.remaining ?? Infinity;
+  const quota = Math.min(...quotas.map((each) => each ?? Infinity));
+  if (chars > left) throw tooManyCharacters({ chars, quota, left, isOwn: quota === quotas[0], nowMs: Date.now() });
+  return chars;
 }
 
 /** The start of live speech, from fields with the names of the proto. `faults` were found before. */

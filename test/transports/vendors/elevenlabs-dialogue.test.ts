@@ -127,6 +127,9 @@ test('the monthly quota is that of the whole dialogue, and every line is charged
   );
   const answer = await fetch(`${gateway.url}/v1/user/subscription`, { headers: { 'xi-api-key': key } });
   expect(await answer.json()).toMatchObject({ character_count: 20, character_limit: 30 });
+  // Nothing is spoken if the rest of the quota is too small for all lines.
+  const spent = await refusalOf({ inputs: inputs.slice(1) }, '', limited as Gateway);
+  expect(spent).toEqual([401, 'quota_exceeded', expect.stringContaining('10 are left')]);
 });
 
 /** Messages of the dialogue's sockets. */
@@ -195,10 +198,11 @@ test('several voices speak in a context; a voice that was not announced is found
   const messages = await final('c');
   expect(messages.filter((message) => message.is_final_audio_for_turn)).toHaveLength(4);
   expect(messages.every(({ alignment }) => (alignment ?? null) === null)).toBe(true);
-  const alone = await bytesOf(
+  const whole = await bytesOf(
     await post('?output_format=pcm_24000', { inputs: [...inputs, { text: 'Bye.', voice_id: 'far' }] }),
   );
-  expect(soundIn(messages).equals(alone)).toBe(true);
+  // Over HTTP, speakers pause before they answer.
+  expect((whole.length - soundIn(messages).length) / 48_000).toBeGreaterThan(0.3);
 });
 
 test('a single dialogue takes its key from the first message, and ends with is_final', async () => {

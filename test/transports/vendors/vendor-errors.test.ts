@@ -62,7 +62,7 @@ test.each<[keyof typeof shapes, string, Record<string, string>]>([
   ['elevenlabs', '/v1/voices/add', theirs],
   ['elevenlabs', '/v1/voices/lucy/settings', {}],
   ['openai', '/v1/models/tts-1', bearer],
-  ['cartesia', '/voices/lucy', {}],
+  ['cartesia', '/voices', {}],
 ])('%s: only GET %s is allowed', async (vendor, path, headers) => {
   for (const method of ['POST', 'PATCH', 'DELETE']) {
     const { status, body, headers: told } = await ask(method, path, headers);

@@ -59,7 +59,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
       ];
       throw new Failure('invalid_request', { details });
     }
-    checkTextFits([generation.transcript], request.call!.caller, 'Use the WebSocket');
+    checkTextFits([generation.transcript], request, 'Use the WebSocket');
     const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(generation)));
     return { generation, events };
   };

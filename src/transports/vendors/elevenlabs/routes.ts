@@ -63,7 +63,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
       const voiceId = voiceOf(request);
       const { start, lines, ignored } = parseGeneration(voiceId, request.query as Fields, fieldsOf(request));
       const texts = lines.map(({ text }) => text);
-      const cost = checkTextFits(texts, request.call!.caller, 'Use a WebSocket');
+      const cost = checkTextFits(texts, request, 'Use a WebSocket');
       const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(start, lines)));
       const spoken = { lines, hasSegments: voiceId === undefined };
       const type = contentType ?? audioFormats[start.format].contentType;
@@ -162,11 +162,15 @@ function addSockets(app: FastifyInstance, options: VendorRoutesOptions): void {
 /** The voice in the URL; undefined for a dialogue. */
 const voiceOf = ({ params }: FastifyRequest) => (params as { voiceId?: string }).voiceId;
 
+/** Speakers do not answer at once. The tag is behind the text, so that it moves no character. */
+const pauseAfterLine = '<break time="0.3s"/>';
+
 async function* inputsOf(start: SpeechRequest, lines: readonly Line[]): AsyncGenerator<LiveInput> {
   yield { type: 'start', start, voices: lines.map(({ voiceId }) => voiceId) };
-  for (const [i, line] of lines.entries()) {
-    if (i > 0) yield { type: 'flush' };
-    yield { type: 'text', ...line };
+  for (const [i, { text, voiceId }] of lines.entries()) {
+    if (i === lines.length - 1) return yield { type: 'text', text, voiceId };
+    yield { type: 'text', text: text + pauseAfterLine, voiceId };
+    yield { type: 'flush' };
   }
 }
 
