@@ -1,7 +1,7 @@
 // Runs every RPC through the runner of operations, including rejected and malformed RPCs. The gate admits a call before
 // a byte of its body is read, and the interceptor runs the call. Failures become statuses here, and Connect errors
 // become failures.
-import type { DescMethod, DescService, Message } from '@bufbuild/protobuf';
+import type { DescMessage, DescMethod, DescService, Message } from '@bufbuild/protobuf';
 import {
   Code,
   ConnectError,
@@ -81,7 +81,8 @@ export function createCallRunner(runner: Runner) {
     const requestId = toRequestId(requestHeader.get(requestIdHeader));
     responseHeader.set(requestIdHeader, requestId);
     responseHeader.set('x-api-version', apiVersion);
-    const write = (failure: Failure | typeof callerLeft) => toStatus(failure, protocolName, requestId);
+    const write = (failure: Failure | typeof callerLeft) =>
+      toStatus(failure instanceof Failure ? withField(failure, method.input) : failure, protocolName, requestId);
     const read = (error: unknown) => fromCallError(error, limitsOf(method).bytesMax);
     const running = runner.begin({
       api: protocolName,
@@ -209,6 +210,16 @@ function abort(
   const { code, rawMessage, message, details, cause } = status;
   Object.assign(reason, { code, rawMessage, message, details, cause });
   for (const [name, value] of status.metadata) reason.metadata.set(name, value);
+}
+
+/** A failure about a resource also names the field with its id. */
+function withField(failure: Failure, { fields }: DescMessage): Failure {
+  const { reason, facts, message, cause } = failure;
+  const name = { voice_not_found: /^voice_id$/, voice_not_ready: /^voice_id$/, not_found: /^(\w+_id|name)$/ };
+  const pattern = name[reason as keyof typeof name];
+  const field = facts.details ? undefined : fields.find((each) => pattern?.test(each.name));
+  if (!field) return failure;
+  return new Failure(reason, { ...facts, details: [{ field: field.name, reason, message }] }, cause);
 }
 
 /** The status that answers a failed call. */

@@ -213,6 +213,9 @@ function toCall(request: Http2ServerRequest, address: string): UniversalServerRe
   }
 }
 
+const notHere =
+  'No RPC has this path. Over HTTP/2, only RPCs are served; call the REST API over HTTP/1.1, on the port of SONANT_HTTP_ADDR.';
+
 /** For an unknown method, gRPC clients get the status UNIMPLEMENTED, and other clients get 404. */
 function refuse(
   handler: Handler | undefined,
@@ -228,7 +231,7 @@ function refuse(
   }
   const message = `The headers are larger than ${headerBytesMax} bytes.`;
   const tooLarge = handler && new Failure('invalid_request', { message });
-  if (!isGrpc) return toPlainAnswer(tooLarge ?? new Failure('not_found'), recipient);
+  if (!isGrpc) return toPlainAnswer(tooLarge ?? new Failure('not_found', { message: notHere }), recipient);
   const failure = tooLarge ?? new Failure('method_not_allowed', { message: 'Method not found.' });
   const header = new Headers({
     'content-type': 'application/grpc',

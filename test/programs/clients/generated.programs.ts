@@ -186,7 +186,7 @@ public class Speak {
     try {
       speech.synthesizeAudio(request.voiceId("nobody"), null);
     } catch (ApiException refused) {
-      Failure failure = Failure.fromJson(refused.getResponseBody());
+      Failure failure = client.getObjectMapper().readValue(refused.getResponseBody(), Failure.class);
       System.out.println(refused.getCode() + " " + failure.getError());
     }
   }

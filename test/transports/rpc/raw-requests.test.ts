@@ -1,6 +1,7 @@
 // Tests raw requests: requests that are not calls are answered, nothing is printed, and a refused caller cannot send
 // the rest of its request.
 
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';
 import grpc from '@grpc/grpc-js';
@@ -97,6 +98,24 @@ describe('requests that are not calls', () => {
     }
     session.destroy();
     expect(faults).toEqual([]);
+  });
+
+  test('headers of 60 kB get a status', async () => {
+    const { target } = await openTestServices();
+    const headers = { 'x-large': randomBytes(45_000).toString('base64') };
+    const answer = await rawCall(target, synthesizePath, [speechMessage('x')], headers);
+    expect(answer).toMatchObject({ httpStatus: 200, reason: 'INVALID_REQUEST' });
+  });
+
+  test('a path of the REST API over HTTP/2 is told where that API is', async () => {
+    const { target } = await openTestServices();
+    const session = await openSession(target);
+    const stream = request(session, '/api/voices', { ':method': 'GET', 'content-type': 'application/json' });
+    stream.end();
+    const [told] = await once(stream, 'response');
+    const { message } = JSON.parse(Buffer.concat(await stream.toArray()).toString());
+    expect([told[':status'], message]).toEqual([404, expect.stringContaining('over HTTP/1.1')]);
+    session.destroy();
   });
 
   test('a charset in quotes is one without', async () => {
