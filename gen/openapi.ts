@@ -157,6 +157,18 @@ export type SpeechUsage = {
   audio_seconds: number;
 };
 
+/** A segment, usually a sentence, whose audio may not say its text. */
+export type SuspectSegment = {
+  /** Index of the chunk, from 0. */
+  chunk_index: number;
+  /** Start of the segment, in seconds from the first sample of the stream. */
+  start: number;
+  /** End of the segment, in seconds from the first sample of the stream. */
+  end: number;
+  /** What was found: "cut_off", "held_sound", "repeated", "silence", "too_long" or "too_short". */
+  faults: string[];
+};
+
 /** The end of a complete stream. */
 export type SpeechDoneEvent = {
   type: "speech.audio.done";
@@ -173,6 +185,8 @@ export type SpeechDoneEvent = {
   /** URL of the stored audio; null if not stored. */
   audio_url: string | null;
   usage: SpeechUsage;
+  /** Segments that may not say their text, for example because words are repeated or cut off. */
+  suspects?: SuspectSegment[];
 };
 
 /** The last event, if synthesis failed after the first audio. */
@@ -362,6 +376,16 @@ export type JobProgress = {
   eta_seconds: number | null;
 };
 
+/** A sentence whose audio may not say its text. */
+export type JobSuspect = {
+  /** Start of the sentence in the text of the chapter, in Unicode code points. */
+  offset: number;
+  /** The sentence, or its first 200 characters. */
+  text: string;
+  /** What was found: "cut_off", "held_sound", "repeated", "silence", "too_long" or "too_short". */
+  faults: string[];
+};
+
 /** A chapter of a job. */
 export type JobChapter = {
   /** Title of the chapter, as in the request. */
@@ -378,6 +402,8 @@ export type JobChapter = {
   end: number | null;
   /** Public URL of the chapter's own file; empty until the chapter is done. */
   audio_url: string | null;
+  /** Sentences whose audio may not say their text although they were spoken again; at most 100. */
+  suspects: JobSuspect[];
 };
 
 export type JobError = {

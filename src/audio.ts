@@ -26,3 +26,8 @@ export { pcmTag, readWavHeader, type WavFormat } from './audio/wav-reader.ts';
 export { blockSamplesMax, blocksOf, countAtLeast, countAudible } from './audio/kernels.ts';
 export { fromDb, toFloat } from './audio/level.ts';
 export { gainDbFor } from './audio/loudness.ts';
+
+// Faults of speech
+
+export { measureSpeech, type Repeat } from './audio/speech-faults.ts';
+export { SpeechFrames } from './audio/speech-frames.ts';

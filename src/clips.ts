@@ -21,6 +21,7 @@ export {
   type NewJob,
 } from './clips/jobs/job-rows.ts';
 export { audioOf, type JobFault, type JobRunner, openJobRunner } from './clips/jobs/job-runner.ts';
+export type { JobSuspect } from './clips/jobs/job-segment-rows.ts';
 export { openJobSweep, removeJob } from './clips/jobs/job-sweep.ts';
 export type { JobCaller, JobTools } from './clips/jobs/job-tools.ts';
 

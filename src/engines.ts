@@ -25,6 +25,10 @@ export {
 
 export { createEngineGuards, type EngineGuards, type Seat, type TakeTurn, type Turn } from './engines/guard.ts';
 
+// How speech is checked
+
+export type { SpeechFault } from './engines/speech-check.ts';
+
 // All engines
 
 export { registry } from './engines/registry.ts';

@@ -56,6 +56,7 @@ export const readyDelivery: Delivery = {
       seconds: 2,
       byteCount: sound.length,
       cached: false,
+      speechCheck: 'good' as const,
       charsCharged: request.chars,
       audioUrl: '',
       captionUrls: {},

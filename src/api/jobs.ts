@@ -29,6 +29,7 @@ import {
   type JobRow,
   type JobRunner,
   type JobSettings,
+  type JobSuspect,
   type JobTools,
   jobKeepHoursMax,
   jobsPerAccountMax,
@@ -211,6 +212,7 @@ export function toJob(row: JobRow, chapters: readonly ChapterRow[], { baseUrl }:
       start: spans[i]?.start,
       end: spans[i]?.end,
       audioUrl: audioUrlOf(chapter.audioId),
+      suspects: JSON.parse(chapter.suspects) as JobSuspect[],
     })),
     audioUrl: audioUrlOf(audioId),
     captions: audioId === null ? {} : Object.fromEntries(captions.map((kind) => [kind, urlOf(audioId, kind)])),
@@ -390,6 +392,7 @@ function toNewJob({ caller, address }: Call, request: JobRequest, { id, fingerpr
     sampleCount: 0,
     audioId: null,
     doneRevision: null,
+    suspects: '[]',
   });
   const joining = toRow({ title: '', speech: {}, parts: [], chars: 0 }, chapters.length);
   return {

@@ -8,6 +8,7 @@ import { onAbort } from '../platform/runtime/abort.ts';
 import { atOnce, inSteps } from '../platform/runtime/steps.ts';
 import {
   FileOfTurns,
+  type SpeechDone,
   type SpeechEvent,
   type SpeechMark,
   type SpeechRequest,
@@ -56,7 +57,7 @@ export type LiveEvent =
   | { type: 'audio'; turn: number; audio: Uint8Array }
   | ({ type: 'timestamps'; turn: number } & Pick<SpeechTimestamps, 'words' | 'quality' | 'languageCode'>)
   | ({ turn: number } & Omit<SpeechMark, 'chunkIndex'>)
-  | { type: 'flushed'; turn: number; chars: number; seconds: number }
+  | ({ type: 'flushed'; turn: number; chars: number; seconds: number } & Pick<SpeechDone, 'suspects'>)
   | ({ type: 'interrupted'; turn: number } & Heard)
   | { type: 'done'; chars: number; seconds: number };
 
@@ -173,7 +174,7 @@ export class LiveSession {
       else if (event.type === 'audio') yield { type: 'audio', turn: index, audio: event.audio };
       else if (event.type === 'chunk_done') this.#waitingChars -= turn.text.partAt(event.chunkIndex).chars;
       else if (event.type === 'mark') yield toMark(index, event);
-      else if (event.type === 'done') yield this.#flushed(turn, event.seconds);
+      else if (event.type === 'done') yield { ...this.#flushed(turn, event.seconds), suspects: event.suspects };
       else if (this.#options.start.timestamps) {
         const { quality, languageCode } = event;
         yield { type: 'timestamps', turn: index, words: turn.locate(event), quality, languageCode };
@@ -191,12 +192,12 @@ export class LiveSession {
     return new FileOfTurns(() => this.#isEnding && this.#turns.length === 1);
   }
 
-  #flushed(turn: LiveTurn, seconds: number): LiveEvent {
+  #flushed(turn: LiveTurn, seconds: number) {
     const { index, spokenChars: chars } = turn;
     this.#turns.shift();
     this.#spoken = [...this.#spoken, turn].slice(-heardTurnsMax);
     this.#count(chars, seconds);
-    return { type: 'flushed', turn: index, chars, seconds };
+    return { type: 'flushed' as const, turn: index, chars, seconds };
   }
 
   #count(chars: number, seconds: number): void {

@@ -9,7 +9,7 @@ import {
   type StreamSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Delivered } from '../clips.ts';
-import type { Estimate, SpeechEvent, SpeechInfo, SpeechMark, SpeechTimestamps } from '../speech.ts';
+import type { Estimate, SpeechDone, SpeechEvent, SpeechInfo, SpeechMark, SpeechTimestamps } from '../speech.ts';
 import type { LiveEvent, LiveInfo } from './live-session.ts';
 import { toEnum } from './messages.ts';
 
@@ -38,7 +38,8 @@ export function toStreamResponse(event: SpeechEvent): MessageInitShape<typeof St
     }
     case 'done': {
       const { chars, seconds, byteCount, audioUrl = '' } = event;
-      return toEvent('done', { chars, duration: toDuration(seconds), bytes: BigInt(byteCount), audioUrl });
+      const suspects = toSuspects(event);
+      return toEvent('done', { chars, duration: toDuration(seconds), bytes: BigInt(byteCount), audioUrl, suspects });
     }
   }
 }
@@ -57,7 +58,12 @@ export function toLiveResponse(event: LiveEvent): MessageInitShape<typeof LiveSp
     case 'mark':
       return toEvent('mark', { turn: event.turn, ...toMark(event) });
     case 'flushed':
-      return toEvent('flushed', { turn: event.turn, chars: event.chars, duration: toDuration(event.seconds) });
+      return toEvent('flushed', {
+        turn: event.turn,
+        chars: event.chars,
+        duration: toDuration(event.seconds),
+        suspects: toSuspects(event),
+      });
     case 'done':
       return toEvent('done', { chars: event.chars, duration: toDuration(event.seconds) });
   }
@@ -107,6 +113,14 @@ const toMark = ({ kind, name, seconds }: Pick<SpeechMark, 'kind' | 'name' | 'sec
   name,
   time: roundSeconds(seconds),
 });
+
+const toSuspects = ({ suspects = [] }: Pick<SpeechDone, 'suspects'>) =>
+  suspects.map(({ startSeconds, endSeconds, chunkIndex, faults }) => ({
+    chunkIndex,
+    start: roundSeconds(startSeconds),
+    end: roundSeconds(endSeconds),
+    faults: [...faults],
+  }));
 
 /** Rounds to whole microseconds. */
 export function toDuration(seconds: number) {

@@ -2,6 +2,9 @@
 // needed. Then its file is purged. The row is kept for a while, so that the clip's URL reports `audio_expired`.
 import { createColumns, type RowStore, type RowValue, toNames } from '../platform/store/row-store.ts';
 
+/** `unchecked` if no part of the audio could be judged. */
+export type SpeechCheck = 'good' | 'suspect' | 'unchecked';
+
 export interface ClipRow {
   clipId: string;
   /** Owner id of the key that created the clip and may delete it. */
@@ -32,11 +35,13 @@ export interface ClipRow {
   fingerprint: string | null;
   /** The origin that the file states, as JSON; null if the file states none. */
   origin: string | null;
+  /** Whether the audio says its text, as far as known; null in rows of earlier versions. */
+  speechCheck: SpeechCheck | null;
 }
 
 const columns = createColumns<ClipRow>('clips', [
   ...toNames('clipId ownerId accountId cacheKey format byteCount seconds chars sampleRateHz voiceId voiceName'),
-  ...toNames('otherVoiceIds warnings createdAtMs expiresAtMs deletedAtMs usedAtMs fingerprint origin'),
+  ...toNames('otherVoiceIds warnings createdAtMs expiresAtMs deletedAtMs usedAtMs fingerprint origin speechCheck'),
 ]);
 
 const toItem = (voiceId: string): string => ` ${encodeURIComponent(voiceId)} `;
@@ -50,7 +55,7 @@ export const voiceIdsOf = ({ voiceId, otherVoiceIds }: Pick<ClipRow, 'voiceId' |
   ...(otherVoiceIds?.split(' ').filter(Boolean).map(decodeURIComponent) ?? []),
 ];
 
-type OptionalColumn = 'otherVoiceIds' | 'fingerprint' | 'origin';
+type OptionalColumn = 'otherVoiceIds' | 'fingerprint' | 'origin' | 'speechCheck';
 
 export type NewClipRow = Omit<ClipRow, 'deletedAtMs' | OptionalColumn> & Partial<Pick<ClipRow, OptionalColumn>>;
 
@@ -88,7 +93,14 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
   };
   return {
     async add(clip: NewClipRow): Promise<void> {
-      const row = { otherVoiceIds: null, fingerprint: null, origin: null, ...clip, deletedAtMs: null };
+      const row = {
+        otherVoiceIds: null,
+        fingerprint: null,
+        origin: null,
+        speechCheck: null,
+        ...clip,
+        deletedAtMs: null,
+      };
       await store.query(columns.insert, ...columns.valuesOf(row));
     },
     /** Finds a clip, even if it has expired or been deleted. */

@@ -19,7 +19,7 @@ import {
 import { createClipCache } from './clip-cache.ts';
 import { type ClipMemory, type ClipPieces, createClipMemory, type ReadClip } from './clip-memory.ts';
 import type { ClipRoom } from './clip-room.ts';
-import type { ClipRow, ClipRows } from './clip-rows.ts';
+import type { ClipRow, ClipRows, SpeechCheck } from './clip-rows.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 import { type AudioWatch, createSpeaking, type Spoken } from './speaking.ts';
 import { createStorePatience } from './store-patience.ts';
@@ -46,6 +46,7 @@ export interface DeliveredFacts {
   /** Whether the audio came from the cache. */
   cached: boolean;
   warnings: readonly string[];
+  speechCheck: SpeechCheck;
   /** Empty if no link was requested. */
   audioUrl: string;
   /** URL of the C2PA manifest of audio with a link; empty if there is none. */
@@ -211,6 +212,7 @@ function createAnswers(links: DeliveryOptions['links']) {
     byteCount: clip.byteCount,
     cached,
     warnings: clip.warnings === '' ? [] : clip.warnings.split(' '),
+    speechCheck: clip.speechCheck ?? 'unchecked',
     audioUrl: request.returnFormat === 'url' ? urlOf(clip) : '',
     manifestUrl: request.returnFormat === 'url' ? manifestUrlOf(clip.clipId) : '',
     captionUrls: Object.fromEntries(request.captions.map((kind) => [kind, fileUrl(clip.clipId, kind)])),

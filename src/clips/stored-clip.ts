@@ -5,7 +5,7 @@ import { createFingerprint } from '../audio.ts';
 import type { SpeechDone, SpeechEvent, SpeechInfo, TimedWord } from '../speech.ts';
 import { type CaptionedText, toCues } from './captions.ts';
 import type { Reservation } from './clip-room.ts';
-import { type ClipRow, type ClipRows, toVoiceList } from './clip-rows.ts';
+import { type ClipRow, type ClipRows, type SpeechCheck, toVoiceList } from './clip-rows.ts';
 import { removeClip, storeCaptions } from './stored-captions.ts';
 import type { ClipDraft, ClipStore } from './stores/clip-store.ts';
 
@@ -85,7 +85,7 @@ export const accountOf = ({ accountId, callerId }: Caller): string => accountId 
 
 export function toClipRecord(
   info: SpeechInfo,
-  done: Pick<SpeechDone, 'byteCount' | 'seconds' | 'chars'>,
+  done: Pick<SpeechDone, 'byteCount' | 'seconds' | 'chars' | 'suspects'>,
   { keepMs, caller, isLinked, isCached }: ClipRecordOptions,
 ): ClipRecord {
   const now = Date.now();
@@ -108,8 +108,14 @@ export function toClipRecord(
     usedAtMs: isLinked ? now : null,
     fingerprint: null,
     origin: info.origin ? JSON.stringify(info.origin) : null,
+    speechCheck: checkOf(done),
   };
 }
+
+const checkOf = ({ suspects }: Pick<SpeechDone, 'suspects'>): SpeechCheck => {
+  if (!suspects) return 'unchecked';
+  return suspects.length > 0 ? 'suspect' : 'good';
+};
 
 /** Stores the captions and indexes the clip. Removes the clip after an error or if its voice has been deleted. */
 async function addOrRemove(

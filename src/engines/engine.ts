@@ -49,6 +49,8 @@ export interface Segment {
   urgent: boolean;
   /** Whether nobody waits for the segment. If so, it is aborted when interactive speech begins, and repeated later. */
   isBackground?: boolean;
+  /** Whether nothing is sent before the whole request is spoken, so that a suspect segment can be spoken again. */
+  isHeld?: boolean;
   /** Whether an earlier attempt produced faulty audio. The engine should then speak differently if it can. */
   isAgain?: boolean;
   /** The result of the engine's `cloning.make`, for a voice that is a clone. `voice` is then not in `Engine.voices`. */
@@ -68,6 +70,8 @@ export interface SpokenPcm extends Pcm {
   words?: readonly WordTime[];
   /** Seconds of audio that will follow, if the engine knows it. Otherwise the first audible piece waits for the next. */
   secondsLeft?: number;
+  /** Name of the server that spoke, if the engine calls servers. */
+  server?: string;
 }
 
 export interface EngineCapabilities {

@@ -1,15 +1,19 @@
 // The guard around an engine: waits for a turn (`TakeTurn`), enforces the engine's contract (run.ts), retries, opens
 // the circuit breaker, and rejects calls after the engine is closed. A segment is never repeated after any of its audio
-// was sent. Until then, temporary failures are retried, and a segment with faulty audio is spoken once more.
+// was sent. Until then, temporary failures are retried, a segment with faulty audio is spoken once more, and a suspect
+// segment (speech-check.ts) up to twice; then its best take is sent.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, type Reason } from '../platform/errors.ts';
 import type { Pace } from '../platform/pace.ts';
+import { secondsOf } from '../platform/pcm.ts';
 import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
 import { CircuitBreaker, type Try } from './circuit-breaker.ts';
 import type { Engine, EngineCapabilities, Segment, SpokenPcm, Voice } from './engine.ts';
 import { type Run, SegmentReader } from './reader.ts';
 import { type RunPace, runEngine } from './run.ts';
 import { isSoundFault } from './sound-check.ts';
+import { createSpeechCheck, type SpeechFault } from './speech-check.ts';
+import { createVoiceDurations } from './voice-durations.ts';
 
 type SeatCapabilities = Pick<
   EngineCapabilities,
@@ -39,6 +43,8 @@ interface SpeakOptions {
   take: TakeTurn;
   /** The pace of the call's reader. Default: the reader is never slow. */
   pace?: Pace | undefined;
+  /** Receives the faults of the audio, undefined if it could not be judged, before its end is read. */
+  onChecked?: ((faults: readonly SpeechFault[] | undefined) => void) | undefined;
 }
 
 type EngineGuard = ReturnType<typeof createEngineGuard>;
@@ -62,7 +68,13 @@ export function createEngineGuards(metrics: Metrics = createMetrics()): EngineGu
 
 const states = ['closed', 'half_open', 'open'] as const;
 const speakersKnownMax = 1_000;
+/** Voices with their own label in the metrics. */
+const labelledVoicesMax = 100;
 const attemptsMax = 3;
+/** How often a suspect segment is spoken again. */
+const retakesMax = 2;
+/** Longer audio is sent before it is complete, and can then not be spoken again. */
+const heldSecondsMax = 60;
 const retryMsFirst = 250;
 /** If a retry would have to wait longer, the segment fails at once with `retryAfterSeconds`. */
 const retryMsMax = 2_000;
@@ -72,7 +84,9 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
   const { name } = engine;
   const wait = metrics.distribution('sonant_engine_wait_seconds', 'Time that segments waited for an engine.');
   const retries = metrics.counter('sonant_engine_retries_total', 'Segments retried before their first audio.');
+  const noteCheck = createCheckNote(engine, metrics);
   const observe = createObserver(engine, metrics);
+  const durations = createVoiceDurations();
   const breakers = createBreakers(engine);
   const closing = new AbortController();
   let closed: Promise<void> | undefined;
@@ -95,42 +109,61 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
   };
 
   return {
-    speak(asked: Segment, signal: AbortSignal, { take, pace }: SpeakOptions): SegmentReader {
+    speak(asked: Segment, signal: AbortSignal, { take, pace, onChecked }: SpeakOptions): SegmentReader {
       let segment = asked;
       const run: Run = async (push, by) => {
-        let isHeard = false;
-        const hear = (piece: SpokenPcm) => {
-          isHeard = true;
-          push(piece);
-        };
+        let best: Take | undefined;
+        let retakes = 0;
         for (let attempts = 1; ; attempts++) {
           let turn: Turn | undefined;
+          let isHeard = false;
+          let seconds = 0;
+          const present: Take = { pieces: [], faults: undefined };
+          const check = createSpeechCheck(segment, durations);
+          const hear = (piece: SpokenPcm) => {
+            check.add(piece);
+            present.pieces.push(piece);
+            present.server = piece.server;
+            seconds += secondsOf(piece);
+            if (segment.isHeld && seconds <= heldSecondsMax) return;
+            isHeard = true;
+            for (const held of present.pieces.splice(0)) push(held);
+          };
           try {
             turn = await takeTurn(segment, by, take);
-            return await runOnce(segment, turn, hear, by);
+            await runOnce(segment, turn, hear, by);
+            present.faults = check.end();
+            noteCheck(segment, present);
           } catch (error) {
             by.throwIfAborted();
+            if (!isHeard && best) break;
             const mayTry = !isHeard && attempts < attemptsMax && breakerOf(segment).restMs() === 0;
             const isFaulty = isSoundFault(error) && !segment.isAgain;
             const waitMs = isFaulty ? 0 : retryWaitMs(error, attempts);
             if (!mayTry || waitMs === undefined) throw error;
-            // The same seed would repeat the fault.
-            const seed = segment.seed === undefined ? {} : { seed: (segment.seed + 1) % 2 ** 32 };
-            if (isFaulty) segment = { ...segment, ...seed, isAgain: true };
+            if (isFaulty) segment = again(segment);
             retries({ engine: name });
             turn?.retryIn(waitMs);
             await sleep(waitMs, undefined, { signal: by });
+            continue;
           }
+          if (isHeard || !best || countFaults(present) < countFaults(best)) best = present;
+          if (isHeard || countFaults(present) === 0 || retakes >= retakesMax || !mayDiffer(engine)) break;
+          retakes++;
+          segment = again(segment, engine.capabilities.seed ? 1 : undefined);
+          retries({ engine: name });
         }
+        onChecked?.(best.faults);
+        for (const piece of best.pieces) push(piece);
       };
       /** Repeats a segment whose audio was dropped. The repetition waits without priority. */
       const runLater: Run = async (push, by) => {
         const later = { ...segment, urgent: false };
         await runOnce(later, await takeTurn(later, by, take), push, by);
       };
-      const again = () =>
+      const repeat = () =>
         engine.capabilities.isRepeatable && !segment.clone && !segment.isAgain ? runLater : undefined;
-      return new SegmentReader({ run, again, signals: [signal, closing.signal], pace });
+      return new SegmentReader({ run, again: repeat, signals: [signal, closing.signal], pace });
     },
     /** Milliseconds until the engine may be called again for this voice or clone; 0 if it may be called now. */
     restMs: (voiceId: string, isClone: boolean): number => breakers.of(voiceId, isClone).restMs(),
@@ -146,6 +179,25 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
     },
   };
 }
+
+/** The audio of a segment that has not been sent, and its faults. */
+interface Take {
+  pieces: SpokenPcm[];
+  faults: readonly SpeechFault[] | undefined;
+  server?: string | undefined;
+}
+
+const countFaults = ({ faults }: Take): number => faults?.length ?? 0;
+
+/** Whether a segment may sound different when it is spoken again. */
+const mayDiffer = ({ capabilities }: Engine): boolean =>
+  capabilities.seed === true || capabilities.isRepeatable !== true;
+
+/** The segment for another take. The same seed would repeat the fault; `first` is for a segment without a seed. */
+const again = (segment: Segment, first?: number): Segment => {
+  const next = segment.seed === undefined ? first : (segment.seed + 1) % 2 ** 32;
+  return { ...segment, ...(next !== undefined && { seed: next }), isAgain: true };
+};
 
 /** Begins a call to the engine. If the breaker refuses the call, the turn ends unused. */
 function beginTry(breaker: CircuitBreaker, turn: Turn): Try {
@@ -202,6 +254,18 @@ const isOfEngine = (error: unknown): boolean =>
 
 /** The voice's model, if its engine states one. */
 const modelOf = ({ labels }: Voice): string => labels.model ?? labels.base ?? '';
+
+/** Returns a function that counts the results of checks by voice and server. The number of voices is unlimited. */
+function createCheckNote({ name }: Engine, metrics: Metrics) {
+  const help = 'Takes of segments by the result of the check: good, unchecked, or the first fault.';
+  const checks = metrics.counter('sonant_speech_checks_total', help);
+  const voices = new Set<string>();
+  return ({ voice: { voiceId }, clone }: Segment, { faults, server = '' }: Take): void => {
+    if (!clone && voices.size < labelledVoicesMax) voices.add(voiceId);
+    const voice = voices.has(voiceId) ? voiceId : 'other';
+    checks({ engine: name, voice, server, result: faults ? (faults[0] ?? 'good') : 'unchecked' });
+  };
+}
 
 /** Returns a function that reports the result of a run to the breaker and the metrics. */
 function createObserver(engine: Engine, metrics: Metrics) {

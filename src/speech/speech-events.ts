@@ -1,7 +1,7 @@
 // Defines the events of speech, and collects audio into pieces. The first piece is sent at once, after the info; later
 // pieces wait for a few kilobytes or the end of a segment.
 import type { FormatName, Origin } from '../audio.ts';
-import type { Voice } from '../engines.ts';
+import type { SpeechFault, Voice } from '../engines.ts';
 import type { TimedWord } from './word-timing.ts';
 
 /** `ignored:` precedes the name of markup or of a field that has no effect, such as "ignored:phoneme". */
@@ -80,8 +80,18 @@ interface SpeechChunkDone {
   endSeconds: number;
 }
 
+/** A segment that may not say its text, with its time in the audio. */
+export interface Suspect {
+  chunkIndex: number;
+  startSeconds: number;
+  endSeconds: number;
+  faults: readonly SpeechFault[];
+}
+
 export interface SpeechDone {
   type: 'done';
+  /** Undefined if no segment could be judged. */
+  suspects?: readonly Suspect[] | undefined;
   chars: number;
   seconds: number;
   byteCount: number;

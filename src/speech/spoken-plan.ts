@@ -1,13 +1,13 @@
 // The audio and the events of a plan. Calls the engine for each cut, with the clone's data if the voice of the cut is a
 // clone, and encodes the audio of all cuts into one file.
-import type { EngineGuards, Segment, SpokenPcm, TakeTurn } from '../engines.ts';
+import type { EngineGuards, Segment, SpeechFault, SpokenPcm, TakeTurn } from '../engines.ts';
 import type { Pace } from '../platform/pace.ts';
 import type { Casting } from './cast.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
 import type { CutPlan } from './plan.ts';
 import { RequestSound } from './request-sound.ts';
 import type { Admission } from './schedule.ts';
-import { EventBuffer, type Meter, type SpeechAudio, type SpeechEvent } from './speech-events.ts';
+import { EventBuffer, type Meter, type SpeechAudio, type SpeechEvent, type Suspect } from './speech-events.ts';
 import type { PlannedCut } from './text-cutter.ts';
 import type { Binding } from './voice.ts';
 
@@ -26,8 +26,13 @@ export interface Speaking {
   kept?: { keep: KeepSegment; run: RunKept } | undefined;
 }
 
-/** Yields the stored audio of a cut. If none is stored, calls `speak` and stores the resulting audio. */
-export type KeepSegment = (cut: PlannedCut, speak: SpeakWhole, signal: AbortSignal) => AsyncIterable<SpokenPcm>;
+/** Yields the stored audio of a cut. If none is stored, calls `speak` and stores the resulting audio, with its faults. */
+export type KeepSegment = (
+  cut: PlannedCut,
+  speak: SpeakWhole,
+  signal: AbortSignal,
+  faultsOf?: () => readonly SpeechFault[] | undefined,
+) => AsyncIterable<SpokenPcm>;
 
 /** Speaks a segment in the background. */
 export type RunKept = (
@@ -75,6 +80,9 @@ export class SpokenPlan {
   #voiceId: string;
   #chars = 0;
   #startSeconds = 0;
+  /** Faults of cuts that are being spoken; undefined for a cut that could not be judged. */
+  readonly #faults = new Map<PlannedCut, readonly SpeechFault[] | undefined>();
+  #suspects: Suspect[] | undefined;
 
   constructor(plan: CutPlan, speaking: Speaking) {
     this.#plan = plan;
@@ -97,7 +105,8 @@ export class SpokenPlan {
     const leaving = new AbortController();
     const until = AbortSignal.any([signal, leaving.signal]);
     const speakWhole = (by: AbortSignal) => Array.fromAsync(this.#speakCut(cut, by));
-    const pieces = kept.keep(cut, () => kept.run(until, speakWhole), until)[Symbol.asyncIterator]();
+    const faultsOf = () => this.#faults.get(cut);
+    const pieces = kept.keep(cut, () => kept.run(until, speakWhole), until, faultsOf)[Symbol.asyncIterator]();
     return {
       next: () => pieces.next(),
       // `return` alone is too late: a generator that awaits its first piece handles `return` only afterwards.
@@ -121,6 +130,11 @@ export class SpokenPlan {
   finish(cut: PlannedCut, at: Omit<SpeechAudio, 'type' | 'audio'>): readonly SpeechEvent[] {
     const { chunkIndex, chunkChars: chars, rendering, endsChunk, endsRequest } = cut;
     const { sound, events } = this;
+    const faults = this.#faults.get(cut);
+    this.#faults.delete(cut);
+    if (faults) this.#suspects ??= [];
+    if (faults?.length)
+      this.#suspects!.push({ chunkIndex, startSeconds: sound.segmentSeconds, endSeconds: sound.seconds, faults });
     // All audio of a chunk is sent before the end of the chunk is reported. The last chunk includes the audio that the
     // encoder held back.
     const audio = events.put(endsRequest ? sound.end() : nothing, at, true);
@@ -142,7 +156,8 @@ export class SpokenPlan {
 
   done(): SpeechEvent {
     const { encodedSeconds: seconds, head } = this.sound;
-    return { type: 'done', chars: this.#chars, seconds, byteCount: this.events.byteCount, head };
+    const suspects = this.#suspects;
+    return { type: 'done', chars: this.#chars, seconds, byteCount: this.events.byteCount, suspects, head };
   }
 
   close(): void {
@@ -150,10 +165,8 @@ export class SpokenPlan {
     this.sound.close();
   }
 
-  #speakCut(
-    { cut, breakBefore, rendering, marks, emphasized }: PlannedCut,
-    signal: AbortSignal,
-  ): AsyncIterableIterator<SpokenPcm> {
+  #speakCut(planned: PlannedCut, signal: AbortSignal): AsyncIterableIterator<SpokenPcm> {
+    const { cut, breakBefore, rendering, marks, emphasized } = planned;
     if (!cut || !rendering) return silent();
     const { guardOf, take, pace, isBulk, kept } = this.#speaking;
     const { binding, ended, languageCode, engineRate: speakingRate, pitch, manner } = rendering;
@@ -167,13 +180,16 @@ export class SpokenPlan {
       timings: isTimed && engine.capabilities.timings,
       urgent: breakBefore === undefined && !kept && !isBulk,
       ...(kept && { isBackground: true }),
+      // Nothing is sent before the request, or the segment of a job, is complete.
+      ...((kept || this.#plan.request.method === 'rest') && { isHeld: true }),
       ...(pitch !== 1 && { pitch }),
       ...manner,
       ...(cut.phonemes && { phonemes: cut.phonemes }),
     };
     const until = ended ? AbortSignal.any([signal, ended]) : signal;
+    const onChecked = (faults: readonly SpeechFault[] | undefined) => void this.#faults.set(planned, faults);
     const speakWith = (clone: Uint8Array | undefined) =>
-      guardOf(engine).speak(clone ? { ...segment, clone } : segment, until, { take, pace });
+      guardOf(engine).speak(clone ? { ...segment, clone } : segment, until, { take, pace, onChecked });
     // Calls the engine synchronously if the binding is open.
     const ready = this.#opened.ready(binding);
     return ready ? speakWith(ready.clone) : later(this.#opened.open(binding).then(speakWith));

@@ -168,6 +168,7 @@ function clipRow(given: Partial<ClipRow> = {}): ClipRow {
     cacheKey: createId('any'),
     fingerprint: null,
     origin: null,
+    speechCheck: null,
     format: 'wav',
     byteCount: 200_000,
     seconds: 2.5,

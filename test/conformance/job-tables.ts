@@ -204,7 +204,7 @@ function newJob(own: Partial<NewJob['job']> = {}): NewJob {
   const chapters = [0, 1, 2].map((chapter) => ({
     ...{ jobKey, chapter, title: '', speech: '{}', voiceId: 'ada', chars: 10, charsDone: 0, partCount: 1 },
     ...{ status: chapter < 2 ? ('queued' as const) : ('waiting' as const), seconds: 0, sampleCount: 0 },
-    ...{ audioId: null, doneRevision: null },
+    ...{ audioId: null, doneRevision: null, suspects: '[]' },
   }));
   const parts = [0, 1].map((chapter) => ({ jobKey, chapter, part: 0, offset: 0, text: 'Some text.' }));
   return { job, chapters, parts };

@@ -1149,6 +1149,42 @@ export const protoReference: ProtoReference = {
           "number": 4,
           "type": "string",
           "comment": "Public URL of the audio, if requested."
+        },
+        {
+          "name": "suspects",
+          "number": 5,
+          "type": "repeated SuspectSegment",
+          "comment": "Segments that may not say their text, for example because words are repeated or cut off."
+        }
+      ]
+    },
+    {
+      "name": "SuspectSegment",
+      "comment": "A segment, usually a sentence, whose audio may not say its text.",
+      "fields": [
+        {
+          "name": "chunk_index",
+          "number": 1,
+          "type": "int32",
+          "comment": "Index of the chunk, from 0."
+        },
+        {
+          "name": "start",
+          "number": 2,
+          "type": "double",
+          "comment": "Start of the segment, in seconds from the first sample of the stream."
+        },
+        {
+          "name": "end",
+          "number": 3,
+          "type": "double",
+          "comment": "End of the segment, in seconds from the first sample of the stream."
+        },
+        {
+          "name": "faults",
+          "number": 4,
+          "type": "repeated string",
+          "comment": "What was found: \"cut_off\", \"held_sound\", \"repeated\", \"silence\", \"too_long\" or \"too_short\"."
         }
       ]
     },
@@ -1531,6 +1567,12 @@ export const protoReference: ProtoReference = {
           "number": 3,
           "type": "google.protobuf.Duration",
           "comment": "Duration of the turn's audio."
+        },
+        {
+          "name": "suspects",
+          "number": 4,
+          "type": "repeated SuspectSegment",
+          "comment": "Segments that may not say their text, with times in the turn."
         }
       ]
     },
@@ -3486,6 +3528,36 @@ export const protoReference: ProtoReference = {
           "number": 7,
           "type": "string",
           "comment": "Public URL of the chapter's own file; empty until the chapter is done."
+        },
+        {
+          "name": "suspects",
+          "number": 8,
+          "type": "repeated JobSuspect",
+          "comment": "Sentences whose audio may not say their text although they were spoken again; at most 100."
+        }
+      ]
+    },
+    {
+      "name": "JobSuspect",
+      "comment": "A sentence whose audio may not say its text.",
+      "fields": [
+        {
+          "name": "offset",
+          "number": 1,
+          "type": "int32",
+          "comment": "Start of the sentence in the text of the chapter, in Unicode code points."
+        },
+        {
+          "name": "text",
+          "number": 2,
+          "type": "string",
+          "comment": "The sentence, or its first 200 characters."
+        },
+        {
+          "name": "faults",
+          "number": 3,
+          "type": "repeated string",
+          "comment": "What was found: \"cut_off\", \"held_sound\", \"repeated\", \"silence\", \"too_long\" or \"too_short\"."
         }
       ]
     },

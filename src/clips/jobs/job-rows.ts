@@ -55,6 +55,8 @@ export interface ChapterRow {
   sampleCount: number;
   audioId: string | null;
   doneRevision: number | null;
+  /** The first suspects of the chapter (`JobSuspect`), as JSON. */
+  suspects: string;
 }
 
 export interface PartRow {
@@ -73,7 +75,7 @@ const jobs = createColumns<JobRow>('jobs', [
 ]);
 const chapters = createColumns<ChapterRow>('job_chapters', [
   ...toNames('jobKey chapter title speech voiceId chars charsDone partCount status seconds sampleCount audioId'),
-  ...toNames('doneRevision'),
+  ...toNames('doneRevision suspects'),
 ]);
 /** The columns are named `text_offset` and `written` because `offset` and `text` are SQL keywords. */
 const insertPart = 'insert into job_parts (job_key, chapter, part, text_offset, written) values ($1, $2, $3, $4, $5)';

@@ -3,6 +3,7 @@
 // a segment, the progress of its job and its usage, so that each segment is charged once.
 
 import { addUsage, type UsageRow } from '../../accounts.ts';
+import type { SpeechFault } from '../../engines.ts';
 import { createColumns, type RowStore, type Transaction, toNames } from '../../platform/store/row-store.ts';
 import type { ChapterId } from './job-leases.ts';
 
@@ -25,6 +26,15 @@ const columns = createColumns<SegmentRow>(
   toNames('jobKey chapter segment fingerprint voiceId clipKey sampleRateHz words'),
 );
 
+/** A sentence whose audio may not say its text, and where the text of its chapter has it. */
+export interface JobSuspect {
+  offset: number;
+  text: string;
+  faults: SpeechFault[];
+}
+
+const suspectsMax = 100;
+
 /** Progress of a chapter up to a segment. The job counts only the progress that it has not counted before. */
 interface SegmentProgress {
   holder: string;
@@ -33,6 +43,7 @@ interface SegmentProgress {
   chars: number;
   seconds: number;
   busyMs: number;
+  suspect?: JobSuspect | undefined;
   /** Usage to charge, unless the segment was charged before. */
   usage: UsageRow;
 }
@@ -112,11 +123,11 @@ interface ClipOfSegment {
 async function writeSegment(
   rows: Transaction,
   row: SegmentRow,
-  { holder, leaseUntilMs, chars, seconds, busyMs, usage }: SegmentProgress,
+  { holder, leaseUntilMs, chars, seconds, busyMs, suspect, usage }: SegmentProgress,
 ): Promise<void> {
   const { jobKey, chapter, segment } = row;
-  const [before] = await rows.query<{ charged: number; chars: number; seconds: number }>(
-    `select charged_segments as charged, chars_done as chars, seconds from job_chapters
+  const [before] = await rows.query<{ charged: number; chars: number; seconds: number; suspects: string }>(
+    `select charged_segments as charged, chars_done as chars, seconds, suspects from job_chapters
       where job_key = $1 and chapter = $2`,
     jobKey,
     chapter,
@@ -132,6 +143,16 @@ async function writeSegment(
     where job_key = $1 and chapter = $2 and lease_holder = $3 and status = 'queued' returning chapter`;
   const held = await rows.query(ofChapter, jobKey, chapter, holder, charsMore, secondsMore, leaseUntilMs, segment);
   if (updated.length === 0 || held.length === 0) throw new LeaseLost();
+  if (suspect) {
+    const others = (JSON.parse(before.suspects) as JobSuspect[]).filter(({ offset }) => offset !== suspect.offset);
+    const suspects = JSON.stringify([...others, suspect].slice(0, suspectsMax));
+    await rows.query(
+      'update job_chapters set suspects = $3 where job_key = $1 and chapter = $2',
+      jobKey,
+      chapter,
+      suspects,
+    );
+  }
   const replaced = 'delete from job_segments where job_key = $1 and chapter = $2 and segment = $3';
   await rows.query(replaced, jobKey, chapter, segment);
   await rows.query(columns.insert, ...columns.valuesOf(row));
@@ -164,7 +185,7 @@ async function finishChapter(
 
 async function reopenChapter(rows: Transaction, { jobKey, chapter }: ChapterId): Promise<void> {
   const ofChapter = `update job_chapters set status = 'queued', audio_id = null, done_revision = null,
-    chars_done = 0, seconds = 0, lease_until_ms = 0, lease_holder = null
+    chars_done = 0, seconds = 0, suspects = '[]', lease_until_ms = 0, lease_holder = null
     where job_key = $1 and chapter = $2 and status = 'done' returning chars`;
   const [row] = await rows.query<{ chars: number }>(ofChapter, jobKey, chapter);
   if (!row) return;

@@ -73,6 +73,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     { cut, segment, chars, charsUpTo }: { cut: PlannedCut; segment: number; chars: number; charsUpTo: number },
     speak: () => Promise<readonly SpokenPcm[]>,
     signal: AbortSignal,
+    faultsOf: Parameters<KeepSegment>[3],
   ): AsyncGenerator<SpokenPcm> {
     const fingerprint = fingerprintOf(cut);
     const before = await rows.findSegment(id, segment);
@@ -89,6 +90,8 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     (await takeOwn()).end(0);
     const spoken = cut.cut ? whole(await speak().catch(faultOf(cut, signal))) : undefined;
     const clipKey = spoken ? await write(spoken) : null;
+    const faults = faultsOf?.() ?? [];
+    const place = faults.length > 0 ? placeOf(cut, offsetOf(cut.chunkIndex)) : undefined;
     const voiceId = cut.rendering?.voice.voiceId ?? '';
     const seconds = spoken ? heardSecondsOf(cut, spoken) : 0;
     soFar.seconds += seconds;
@@ -96,7 +99,9 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     sinceMs = performance.now();
     const words = JSON.stringify(spoken?.words ?? []);
     const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz: spoken?.sampleRateHz ?? 0, words };
-    const progress = { holder, leaseUntilMs: await leaseUntilMs(), chars: charsUpTo, seconds: soFar.seconds, busyMs };
+    const suspect = place && { ...place, faults: [...faults] };
+    const leaseUntil = await leaseUntilMs();
+    const progress = { holder, leaseUntilMs: leaseUntil, chars: charsUpTo, seconds: soFar.seconds, busyMs, suspect };
     const taken = await takeOwn();
     let countedChars = 0;
     try {
@@ -112,10 +117,10 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     if (spoken) yield spoken;
   }
 
-  return (cut, speak, signal) => {
+  return (cut, speak, signal, faultsOf) => {
     const chars = countOwn(cut);
     soFar.chars += chars;
-    return keep({ cut, segment: next++, chars, charsUpTo: soFar.chars }, speak, signal);
+    return keep({ cut, segment: next++, chars, charsUpTo: soFar.chars }, speak, signal, faultsOf);
   };
 }
 
@@ -176,10 +181,15 @@ function whole(pieces: readonly SpokenPcm[]): SpokenPcm | undefined {
   return { samples, sampleRateHz: first.sampleRateHz, words: pieces.flatMap(({ words = [] }) => words) };
 }
 
-function toSegmentFault({ cut, chunk }: PlannedCut, partOffset: number, error: unknown): Error {
+/** Where the text of the chapter has the words of a cut, and the first of them; undefined if it has none. */
+function placeOf({ cut, chunk }: PlannedCut, partOffset: number): { offset: number; text: string } | undefined {
   const [first, last] = [cut?.spans[0], cut?.spans.at(-1)];
-  if (!first || !last) return toFailure(error);
+  if (!first || !last) return undefined;
   const said = [...chunk].slice(first.offset, last.offset + last.length);
-  const text = said.slice(0, faultTextCharsMax).join('');
-  return new SegmentFault({ offset: partOffset + first.offset, text }, error);
+  return { offset: partOffset + first.offset, text: said.slice(0, faultTextCharsMax).join('') };
+}
+
+function toSegmentFault(cut: PlannedCut, partOffset: number, error: unknown): Error {
+  const place = placeOf(cut, partOffset);
+  return place ? new SegmentFault(place, error) : toFailure(error);
 }

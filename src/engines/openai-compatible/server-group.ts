@@ -6,7 +6,7 @@ import { hash } from 'node:crypto';
 import { Failure } from '../../platform/errors.ts';
 import type { Pcm } from '../../platform/pcm.ts';
 import { isTimeout, onAbort, withAbort } from '../../platform/runtime/abort.ts';
-import type { EngineServer } from '../engine.ts';
+import type { EngineServer, SpokenPcm } from '../engine.ts';
 import { type AddressOptions, watchAddresses } from './server-addresses.ts';
 import { ServerFull } from './server-full.ts';
 import type { SpeechRequest, SpeechServer } from './speech-server.ts';
@@ -208,7 +208,11 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
     dropClones(member);
   };
 
-  async function* speakAt(member: Member, request: SpeechRequest, signal: AbortSignal): AsyncGenerator<Pcm, void> {
+  async function* speakAt(
+    member: Member,
+    request: SpeechRequest,
+    signal: AbortSignal,
+  ): AsyncGenerator<SpokenPcm, void> {
     let { outUntilMs } = member;
     const playback = new Playback();
     let sinceMs = now();
@@ -229,7 +233,7 @@ export function createServerGroup(options: ServerGroupOptions): ServerGroup {
           if (member.outUntilMs === outUntilMs && !member.isWarming) outUntilMs = bringBack(member);
         }
         playback.add(now() - sinceMs, secondsOf(piece));
-        yield piece;
+        yield { ...piece, server: member.name };
         sinceMs = now();
       }
       if (member.outUntilMs === outUntilMs) {

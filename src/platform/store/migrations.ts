@@ -98,6 +98,13 @@ export const migrations: readonly Migration[] = [
       return { name, statements, ...further[name] };
     }),
   { name: 'shared limits', statements: [readSql('./shared-limits.sql')], isForPostgres: true },
+  {
+    name: 'suspect speech',
+    statements: [
+      'alter table clips add column speech_check text',
+      "alter table job_chapters add column suspects text not null default '[]'",
+    ],
+  },
 ];
 
 export const schemaSteps = migrations.length;

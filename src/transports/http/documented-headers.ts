@@ -53,6 +53,11 @@ export const replyHeaders = {
     'MISS',
     oneOf('HIT', 'MISS'),
   ),
+  'X-Speech-Check': header(
+    'In replies that are sent when all text is spoken: whether the audio says the text, as far as its sound shows.',
+    'good',
+    oneOf('good', 'suspect', 'unchecked'),
+  ),
   'X-Captions-Srt': header(
     'URL of the captions as SubRip, if requested; expires with the audio.',
     'http://127.0.0.1:8080/audio/aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H.srt',

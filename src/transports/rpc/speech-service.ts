@@ -38,6 +38,7 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
       const { bufferBytesMax: inlineBytesMax } = request;
       const delivered = await speech.synthesizeSpeech(call, request, { fresh, inlineBytesMax });
       const { chars, charsCharged, seconds, cached } = delivered;
+      context.responseHeader.set('x-speech-check', delivered.speechCheck);
       const sound = request.returnFormat === 'url' ? toLink(delivered) : await inline(delivered, call.signal);
       return { ...describe(delivered), chars, charsCharged, duration: toDuration(seconds), cached, ...sound };
     },

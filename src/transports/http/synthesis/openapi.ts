@@ -94,6 +94,7 @@ export const soundHeaders: readonly ReplyHeaderName[] = [
   'X-Captions-Srt',
   'X-Captions-Vtt',
   'X-Cache',
+  'X-Speech-Check',
   'X-Warnings',
 ];
 

@@ -36,6 +36,7 @@ export const resultHeaders = (result: SpeechInfo | DeliveredFacts): SpeechHeader
   ...('seconds' in result && {
     'X-Chars-Charged': String(result.charsCharged),
     'X-Audio-Duration': String(roundSeconds(result.seconds)),
+    'X-Speech-Check': result.speechCheck,
   }),
 });
 

@@ -1,0 +1,131 @@
+// Describes speech in frames, for the search for faults: the level of each frame, and its spectrum in a few bands. The
+// samples are added in pieces of any length. Costs about a thousandth of the time of the audio.
+
+/** Enough for the sounds that distinguish words. */
+const rateHzMax = 8_000;
+const windowSamples = 256;
+/** 12 ms. */
+const tailSamples = 96;
+export const frameSeconds = 0.016;
+/** Number of bands of a spectrum; they have equal widths on the mel scale. */
+export const bandCount = 14;
+const lowestHz = 120;
+
+export class SpeechFrames {
+  /** Root mean square of each frame, of full scale. */
+  readonly levels: number[] = [];
+  /** `bandCount` values per frame: the logarithm of each band, without the frame's level. */
+  readonly bands: number[] = [];
+  readonly #step: number;
+  readonly #frame: number;
+  readonly #weights: readonly Float32Array[];
+  readonly #window = new Float32Array(windowSamples);
+  #filled = 0;
+  #sum = 0;
+  #summed = 0;
+  #before = 0;
+
+  constructor(sampleRateHz: number) {
+    this.#step = Math.max(1, Math.round(sampleRateHz / rateHzMax));
+    const rateHz = sampleRateHz / this.#step;
+    this.#frame = Math.round(frameSeconds * rateHz);
+    this.#weights = bandWeights(rateHz);
+  }
+
+  /** Root mean square of the last samples; 0 before the first frame. */
+  get tailLevel(): number {
+    const tail = this.levels.length > 0 ? this.#window.subarray(this.#filled - tailSamples, this.#filled) : [];
+    return levelOf(tail);
+  }
+
+  add(samples: Int16Array): void {
+    for (const sample of samples) {
+      this.#sum += sample;
+      if (++this.#summed < this.#step) continue;
+      this.#window[this.#filled++] = this.#sum / this.#step / 32_768;
+      this.#sum = 0;
+      this.#summed = 0;
+      if (this.#filled === windowSamples) this.#describe();
+    }
+  }
+
+  #describe(): void {
+    const window = this.#window;
+    this.levels.push(levelOf(window.subarray(windowSamples - this.#frame)));
+    let last = this.#before;
+    for (let i = 0; i < windowSamples; i++) {
+      // Speech has less energy at high frequencies, so the differences are described.
+      real[i] = hann[i]! * (window[i]! - 0.95 * last);
+      last = window[i]!;
+    }
+    imaginary.fill(0);
+    transform();
+    const bands = this.#weights.map((weights) => {
+      let power = 1e-9;
+      for (let k = 0; k < weights.length; k++) power += weights[k]! * (real[k]! ** 2 + imaginary[k]! ** 2);
+      return Math.log(power);
+    });
+    const mean = bands.reduce((sum, each) => sum + each, 0) / bandCount;
+    for (const band of bands) this.bands.push(band - mean);
+    this.#before = window[this.#frame - 1]!;
+    window.copyWithin(0, this.#frame);
+    this.#filled -= this.#frame;
+  }
+}
+
+const levelOf = (samples: ArrayLike<number>): number => {
+  let energy = 0;
+  for (let i = 0; i < samples.length; i++) energy += samples[i]! ** 2;
+  return samples.length > 0 ? Math.sqrt(energy / samples.length) : 0;
+};
+
+const real = new Float32Array(windowSamples);
+const imaginary = new Float32Array(windowSamples);
+const hann = Float32Array.from(
+  { length: windowSamples },
+  (_, i) => 0.5 - 0.5 * Math.cos((2 * Math.PI * i) / windowSamples),
+);
+const cosines = hann.map((_, i) => Math.cos((2 * Math.PI * i) / windowSamples));
+const sines = hann.map((_, i) => Math.sin((2 * Math.PI * i) / windowSamples));
+
+/** Transforms `real` and `imaginary` in place (radix 2). */
+function transform(): void {
+  for (let i = 1, j = 0; i < windowSamples; i++) {
+    let bit = windowSamples >> 1;
+    for (; j & bit; bit >>= 1) j ^= bit;
+    j ^= bit;
+    if (i < j) {
+      [real[i], real[j]] = [real[j]!, real[i]!];
+      [imaginary[i], imaginary[j]] = [imaginary[j]!, imaginary[i]!];
+    }
+  }
+  for (let size = 2; size <= windowSamples; size *= 2) {
+    const [half, stride] = [size / 2, windowSamples / size];
+    for (let from = 0; from < windowSamples; from += size) {
+      for (let k = 0; k < half; k++) {
+        const [c, s] = [cosines[k * stride]!, -sines[k * stride]!];
+        const [a, b] = [from + k, from + k + half];
+        const [re, im] = [real[b]! * c - imaginary[b]! * s, real[b]! * s + imaginary[b]! * c];
+        real[b] = real[a]! - re;
+        imaginary[b] = imaginary[a]! - im;
+        real[a]! += re;
+        imaginary[a]! += im;
+      }
+    }
+  }
+}
+
+const toMel = (hz: number): number => Math.log1p(hz / 700);
+
+/** Triangular weights of the bands over the first half of the transform. */
+function bandWeights(rateHz: number): Float32Array[] {
+  const [low, high] = [toMel(lowestHz), toMel(Math.min(rateHz / 2, 3_800))];
+  const edges = Array.from({ length: bandCount + 2 }, (_, n) => low + ((high - low) * n) / (bandCount + 1));
+  return Array.from({ length: bandCount }, (_, n) => {
+    const [from, peak, to] = [edges[n]!, edges[n + 1]!, edges[n + 2]!];
+    return Float32Array.from({ length: windowSamples / 2 }, (_, k) => {
+      const mel = toMel((k * rateHz) / windowSamples);
+      return Math.max(0, Math.min((mel - from) / (peak - from), (to - mel) / (to - peak)));
+    });
+  });
+}
