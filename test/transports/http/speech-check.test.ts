@@ -2,8 +2,8 @@
 // stays suspect is named in the reply, in the end of a stream, and in the job.
 import { beforeAll, expect, test } from 'vitest';
 import type { Pcm } from '../../../src/platform/pcm.ts';
-import { sentences } from '../../sentences.ts';
 import { openTakes, speakFlite, spoil } from '../../engines/takes-engine.ts';
+import { sentences } from '../../sentences.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 
 const text = sentences[0]!;
