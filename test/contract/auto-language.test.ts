@@ -2,10 +2,10 @@
 // reported with its words. Cached audio is not reused for the same text in a stated language.
 import { on } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
-import WebSocket from 'ws';
 import { OutputFormat, ReturnFormat, SpeechService, TimestampKind } from '../../gen/sonant/v1/speech_pb.ts';
 import { readEvents, soundIn } from '../transports/http/event-reader.ts';
 import { bytesOf, openTestGateway } from '../transports/http/open-gateway.ts';
+import { talkLive } from '../transports/http/talk-live.ts';
 import { openCore } from '../transports/rpc/open-core.ts';
 
 const gateway = await openTestGateway({}, afterAll);
@@ -63,19 +63,12 @@ test('live speech finds the language of each sentence as it arrives, in pieces o
   for await (const [{ event }] of received) if (event.case === 'timestamps') codes.push(event.value.languageCode);
   expect([...new Set(codes)]).toEqual(languages);
 
-  const url = `${gateway.url.replace('http', 'ws')}/api/audio/speech/live`;
-  const socket = new WebSocket(url, { headers: { 'X-API-Key': gateway.key } });
-  socket.on('open', () => {
-    const start = { type: 'start', ...fields, timestamps: 'word' };
-    for (const each of [start, ...pieces.map((piece) => ({ type: 'text', text: piece })), { type: 'end' }])
-      socket.send(JSON.stringify(each));
-  });
-  const told: [string, string][] = [];
-  socket.on('message', (data: Buffer, isBinary) => {
-    const frame = isBinary ? {} : JSON.parse(String(data));
-    for (const word of frame.words ?? []) told.push([word.text, frame.language_code]);
-  });
-  await new Promise((resolve) => socket.once('close', resolve));
+  const start = { type: 'start', ...fields, timestamps: 'word' };
+  const texts = pieces.map((piece) => ({ type: 'text', text: piece }));
+  const { messages } = await talkLive(gateway, [start, ...texts, { type: 'end' }]);
+  const told = messages.flatMap(({ words = [], language_code }) =>
+    (words as { text: string }[]).map((word) => [word.text, language_code]),
+  );
   expect(told.filter(([, code]) => code === 'de').map(([word]) => word)).toEqual(
     'Der Zug fährt heute leider nicht'.split(' '),
   );

@@ -2,10 +2,10 @@
 // warnings, and the same fault if it is unreadable.
 import { on } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
-import WebSocket from 'ws';
 import { Markup, OutputFormat, ReturnFormat, SpeechMark_Kind, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { readEvents, soundIn } from '../transports/http/event-reader.ts';
 import { bytesOf, openTestGateway } from '../transports/http/open-gateway.ts';
+import { talkLive } from '../transports/http/talk-live.ts';
 import { explain, failureOf } from '../transports/rpc/grpc-client.ts';
 import { openCore } from '../transports/rpc/open-core.ts';
 
@@ -32,22 +32,6 @@ async function readLive(
   for await (const [{ event }] of received) events.push(event);
   const sound = Buffer.concat(events.flatMap((event) => (event.case === 'audio' ? [event.value.audio] : [])));
   return { sound, events };
-}
-
-async function readSocket(messages: readonly object[]): Promise<{ sound: Buffer; frames: Record<string, unknown>[] }> {
-  const url = `${gateway.url.replace('http', 'ws')}/api/audio/speech/live`;
-  const socket = new WebSocket(url, { headers: { 'X-API-Key': gateway.key } });
-  socket.on('open', () => {
-    for (const each of messages) socket.send(JSON.stringify(each));
-  });
-  const pieces: Buffer[] = [];
-  const frames: Record<string, unknown>[] = [];
-  socket.on('message', (data: Buffer, isBinary) => {
-    if (isBinary) pieces.push(data);
-    else frames.push(JSON.parse(String(data)));
-  });
-  await new Promise((resolve) => socket.once('close', resolve));
-  return { sound: Buffer.concat(pieces), frames };
 }
 
 test('a document is the same audio on every API', async () => {
@@ -139,9 +123,9 @@ test('a turn of live speech may be a document, in pieces', async () => {
     ...parts.map((text) => ({ type: 'text', text })),
     { type: 'end' },
   ];
-  const socket = await readSocket(messages);
+  const socket = await talkLive(gateway, messages);
   expect(socket.sound.equals(bytes)).toBe(true);
-  expect(socket.frames.filter(({ type }) => type === 'mark')).toMatchObject([
+  expect(socket.messages.filter(({ type }) => type === 'mark')).toMatchObject([
     { turn: 0, kind: 'mark', name: 'a' },
     { kind: 'voice', name: 'tone-high' },
     { kind: 'voice', name: 'tone-low' },

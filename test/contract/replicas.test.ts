@@ -1,8 +1,8 @@
 // Tests that work begun at one replica continues at another. Four replicas share one PostgreSQL.
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { WebSocket } from 'ws';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { eventsIn, readEvents } from '../transports/http/event-reader.ts';
+import { talkLive } from '../transports/http/talk-live.ts';
 import { openGrpcClient } from '../transports/rpc/grpc-client.ts';
 import { openReplicas, type Replica } from './open-replicas.ts';
 
@@ -209,19 +209,10 @@ describe('two replicas that are not notified of the changes of each other', () =
   const metadata = { 'x-api-key': key };
 
   /** The last message of live speech. */
-  const speakLive = (start: object, spoken = text) =>
-    new Promise((resolve) => {
-      const socket = new WebSocket(`${b.url.replace('http', 'ws')}/api/audio/speech/live`, { headers: metadata });
-      let last = '';
-      socket.on('message', (bytes, isBinary) => {
-        if (!isBinary) last = String(bytes);
-      });
-      socket.on('close', () => resolve(JSON.parse(last).type));
-      socket.on('open', () => {
-        for (const message of [{ type: 'start', ...start }, { type: 'text', text: spoken }, { type: 'end' }])
-          socket.send(JSON.stringify(message));
-      });
-    });
+  const speakLive = async (start: object, spoken = text) => {
+    const sent = [{ type: 'start', ...start }, { type: 'text', text: spoken }, { type: 'end' }];
+    return (await talkLive({ url: b.url, key }, sent)).messages.at(-1)!.type;
+  };
 
   test.each<[string, unknown, (voice: string) => unknown]>([
     ['spoken for a link', 200, (voice_id) => speak({ voice_id })],

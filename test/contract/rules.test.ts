@@ -20,6 +20,7 @@ import {
   SetDefaultVoiceRequestSchema,
   UpdateVoiceRequestSchema,
   VoiceAccess,
+  type VoiceSpecSchema,
 } from '../../gen/sonant/v1/voice_pb.ts';
 import { checkRules, type Scope } from '../../src/contract/rules.ts';
 import { Violations } from '../../src/contract/violations.ts';
@@ -52,6 +53,12 @@ const ourFaults = <D extends DescMessage>(desc: D, init: MessageInitShape<D>) =>
 const binding = { engine: 'acme', voiceId: 'joan' };
 const spec = { name: 'News', bindings: [binding] };
 const many = (count: number) => Array.from({ length: count }, (_, i) => `x${i}`);
+/** A new voice with other fields. */
+const voice = (fields: MessageInitShape<typeof VoiceSpecSchema>, ...faulty: string[]) =>
+  row(CreateVoiceRequestSchema, { spec: { ...spec, ...fields } }, ...faulty);
+const weights = (...blend: [voiceId: string, weight: number][]) => ({
+  blend: blend.map(([voiceId, weight]) => ({ voiceId, weight })),
+});
 const row = <D extends DescMessage>(desc: D, init: MessageInitShape<D>, ...faulty: string[]) =>
   [desc, init, faulty] as const;
 const clone = {
@@ -92,76 +99,32 @@ const cases = [
     'description',
     'voice_id',
   ),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, name: '' } }, 'name'),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, name: '   ' } }, 'name'),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, name: 'n\t' } }, 'name'),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, name: 'я'.repeat(200) } }),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, name: 'я'.repeat(201) } }, 'name'),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, labels: { gender: 'f', 'a!~b': '' } } }),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, labels: { 'a b': 'c' } } }, 'labels'),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, labels: { a: 'c'.repeat(201) } } }, 'labels'),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, labels: { ['a'.repeat(51)]: 'c' } } }, 'labels'),
-  row(
-    CreateVoiceRequestSchema,
-    { spec: { ...spec, labels: Object.fromEntries(many(21).map((x) => [x, x])) } },
-    'labels',
-  ),
-  row(CreateVoiceRequestSchema, {
-    spec: { ...spec, languageCodes: many(100), aliases: many(20), lexiconIds: many(10) },
-  }),
-  row(
-    CreateVoiceRequestSchema,
-    { spec: { ...spec, languageCodes: many(101), aliases: many(21), lexiconIds: many(11) } },
+  voice({ name: '' }, 'name'),
+  voice({ name: '   ' }, 'name'),
+  voice({ name: 'n\t' }, 'name'),
+  voice({ name: 'я'.repeat(200) }),
+  voice({ name: 'я'.repeat(201) }, 'name'),
+  voice({ labels: { gender: 'f', 'a!~b': '' } }),
+  voice({ labels: { 'a b': 'c' } }, 'labels'),
+  voice({ labels: { a: 'c'.repeat(201) } }, 'labels'),
+  voice({ labels: { ['a'.repeat(51)]: 'c' } }, 'labels'),
+  voice({ labels: Object.fromEntries(many(21).map((x) => [x, x])) }, 'labels'),
+  voice({ languageCodes: many(100), aliases: many(20), lexiconIds: many(10) }),
+  voice(
+    { languageCodes: many(101), aliases: many(21), lexiconIds: many(11) },
     ...['aliases', 'language_codes', 'lexicon_ids'],
   ),
-  row(
-    CreateVoiceRequestSchema,
-    { spec: { ...spec, aliases: ['a', 'a'], lexiconIds: ['b', 'b'] } },
-    'aliases',
-    'lexicon_ids',
-  ),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, aliases: ['a,b'] } }, 'aliases'),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, bindings: [] } }),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, bindings: [{ voiceId: 'a' }] } }, 'bindings'),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, bindings: Array.from({ length: 9 }, () => binding) } }, 'bindings'),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, blend: [{ voiceId: 'a', weight: 1 }] } }, 'blend'),
-  row(CreateVoiceRequestSchema, {
-    spec: {
-      ...spec,
-      blend: [
-        { voiceId: 'a', weight: 0 },
-        { voiceId: 'b', weight: 1000 },
-      ],
-    },
-  }),
-  row(
-    CreateVoiceRequestSchema,
-    {
-      spec: {
-        ...spec,
-        blend: [
-          { voiceId: 'a', weight: -1 },
-          { voiceId: 'b', weight: 1 },
-        ],
-      },
-    },
-    'blend',
-  ),
-  row(
-    CreateVoiceRequestSchema,
-    {
-      spec: {
-        ...spec,
-        blend: [
-          { voiceId: 'a', weight: NaN },
-          { voiceId: '', weight: 1 },
-        ],
-      },
-    },
-    'blend',
-  ),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, access: VoiceAccess.EVERYONE } }),
-  row(CreateVoiceRequestSchema, { spec: { ...spec, access: 7 as VoiceAccess } }, 'access'),
+  voice({ aliases: ['a', 'a'], lexiconIds: ['b', 'b'] }, 'aliases', 'lexicon_ids'),
+  voice({ aliases: ['a,b'] }, 'aliases'),
+  voice({ bindings: [] }),
+  voice({ bindings: [{ voiceId: 'a' }] }, 'bindings'),
+  voice({ bindings: Array.from({ length: 9 }, () => binding) }, 'bindings'),
+  voice(weights(['a', 1]), 'blend'),
+  voice(weights(['a', 0], ['b', 1000])),
+  voice(weights(['a', -1], ['b', 1]), 'blend'),
+  voice(weights(['a', NaN], ['', 1]), 'blend'),
+  voice({ access: VoiceAccess.EVERYONE }),
+  voice({ access: 7 as VoiceAccess }, 'access'),
   row(UpdateVoiceRequestSchema, { voiceId: 'a', spec: { description: 'd' }, updateMask: { paths: ['description'] } }),
   row(CloneVoiceRequestSchema, clone),
   row(

@@ -9,9 +9,9 @@ import { measureLoudness } from '../../src/audio/loudness.ts';
 import type { Engine, Segment, WordTime } from '../../src/engines/engine.ts';
 import { importVoice } from '../../src/engines/onnx/import-voice.ts';
 import { openOnnx } from '../../src/engines/onnx/onnx.ts';
-import { join as joinSamples } from '../../src/platform/pcm.ts';
 import { blendingConformance } from '../conformance/blending.ts';
 import { fetchKokoro, fetchVoice } from './fetched-voice.ts';
+import { joinPcm } from './open-guard.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'sonant-kokoro-'));
 const brought = mkdtempSync(join(tmpdir(), 'sonant-brought-'));
@@ -59,10 +59,7 @@ describe('the voices of Kokoro', { timeout: msMax }, () => {
   };
   async function say(text: string, asked?: Partial<Segment>) {
     const pieces = await Array.fromAsync(speak(text, asked));
-    const samples = joinSamples(
-      Int16Array,
-      pieces.map((piece) => piece.samples),
-    );
+    const samples = joinPcm(pieces);
     const words: WordTime[] = pieces.flatMap((piece) => piece.words ?? []);
     return { samples, words, pieces, sampleRateHz };
   }

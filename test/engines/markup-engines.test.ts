@@ -8,7 +8,7 @@ import { openFlite } from '../../src/engines/flite/flite.ts';
 import { toFlitePhones } from '../../src/engines/flite/flite-phones.ts';
 import { toFliteText, toSpokenTokens, withPhones } from '../../src/engines/flite/flite-text.ts';
 import { normalizeIpa } from '../../src/platform/ipa.ts';
-import { join } from '../../src/platform/pcm.ts';
+import { joinPcm } from './open-guard.ts';
 
 const text = 'I say tomato, New York, and so on, as long as nobody minds at all.';
 const tomato = { from: 6, to: 12 };
@@ -17,10 +17,7 @@ async function speak(engine: Engine, voiceId: string, more: Partial<Segment> = {
   const voice = engine.voices.find((each) => each.voiceId === voiceId)!;
   const segment = { voice, text, languageCode: 'en', speakingRate: 1, timings: true, urgent: true, ...more };
   const pieces = await Array.fromAsync(engine.speak(segment, new AbortController().signal));
-  const samples = join(
-    Int16Array,
-    pieces.map((piece) => piece.samples),
-  );
+  const samples = joinPcm(pieces);
   return { samples, sampleRateHz: pieces[0]!.sampleRateHz, words: pieces.flatMap(({ words = [] }) => words) };
 }
 

@@ -5,13 +5,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { childrenOf, ownCpuMs, threadsCpuMs } from '../../bench/measuring/machine.ts';
 import { findRuntime } from '../../src/engines/onnx/onnx-runtime.ts';
-import { join } from '../../src/platform/pcm.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { collectSpeech } from '../speech/collect-speech.ts';
 import { parseSpeechRequest } from '../speech/parse-request.ts';
 import { openNatural } from './natural-engine.ts';
+import { joinPcm } from './open-guard.ts';
 
 const engine = await openNatural(1);
 afterAll(() => engine?.close());
@@ -37,10 +37,7 @@ describe.skipIf(!engine || process.platform !== 'linux')('a natural voice', { ti
   };
   const say = async (text: string) => {
     const pieces = await Array.fromAsync(speak(text));
-    return join(
-      Int16Array,
-      pieces.map(({ samples }) => samples),
-    );
+    return joinPcm(pieces);
   };
 
   test('a caller that leaves at any moment costs one window more, and the worker goes on with the next text', async () => {

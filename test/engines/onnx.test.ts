@@ -10,9 +10,9 @@ import { importVoice } from '../../src/engines/onnx/import-voice.ts';
 import { onnx, openOnnx } from '../../src/engines/onnx/onnx.ts';
 import { createSoundCheck } from '../../src/engines/sound-check.ts';
 import { Failure } from '../../src/platform/errors.ts';
-import { join as joinSamples } from '../../src/platform/pcm.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { fetchVoice } from './fetched-voice.ts';
+import { joinPcm } from './open-guard.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'sonant-onnx-'));
 const signal = new AbortController().signal;
@@ -48,10 +48,7 @@ describe('a natural voice', { timeout: importMsMax }, () => {
   };
   const say = async (text: string, asked?: Partial<Segment>) => {
     const pieces = await Array.fromAsync(speak(text, asked));
-    const samples = joinSamples(
-      Int16Array,
-      pieces.map((piece) => piece.samples),
-    );
+    const samples = joinPcm(pieces);
     const words: WordTime[] = pieces.flatMap((piece) => piece.words ?? []);
     return { samples, words, pieces, sampleRateHz: 24_000 };
   };

@@ -2,6 +2,7 @@
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { createEngineGuard } from '../../src/engines/guard.ts';
 import type { Pace } from '../../src/platform/pace.ts';
+import { join, type Pcm } from '../../src/platform/pcm.ts';
 import { createMetrics } from '../../src/platform/telemetry/prometheus.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 
@@ -40,3 +41,9 @@ export const segmentOf = (engine: Engine, more: Partial<Segment> = {}): Segment 
   ...{ voice: engine.voices[0]!, text: 'One two three.', languageCode: 'en', speakingRate: 1 },
   ...{ timings: false, urgent: true, ...more },
 });
+
+export const joinPcm = (pieces: readonly Pcm[]): Int16Array =>
+  join(
+    Int16Array,
+    pieces.map(({ samples }) => samples),
+  );

@@ -12,8 +12,8 @@ import { openOnnx } from '../../src/engines/onnx/onnx.ts';
 import { readOnnxModel } from '../../src/engines/onnx/onnx-file.ts';
 import { compileRuntime, findRuntime, openRuntime } from '../../src/engines/onnx/onnx-runtime.ts';
 import { vits } from '../../src/engines/onnx/vits.ts';
-import { join as joinSamples } from '../../src/platform/pcm.ts';
 import { fetchPiperVoice } from './fetched-voice.ts';
+import { joinPcm } from './open-guard.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'sonant-piper-'));
 const signal = new AbortController().signal;
@@ -55,10 +55,7 @@ describe('a voice of Piper', { timeout: importMsMax }, () => {
   };
   const say = async (text: string, asked?: Partial<Segment>) => {
     const pieces = await Array.fromAsync(speak(text, asked));
-    const samples = joinSamples(
-      Int16Array,
-      pieces.map((piece) => piece.samples),
-    );
+    const samples = joinPcm(pieces);
     const words: WordTime[] = pieces.flatMap((piece) => piece.words ?? []);
     return { samples, words, pieces, sampleRateHz };
   };
@@ -85,10 +82,7 @@ describe('a voice of Piper', { timeout: importMsMax }, () => {
       await say('Please wait until the rain stops.'),
       await say('She counted the letters.'),
     ];
-    const samples = joinSamples(
-      Int16Array,
-      said.map((each) => each.samples),
-    );
+    const samples = joinPcm(said);
     const loudness = measureLoudness({ samples, sampleRateHz }) + engine.voices[0]!.gainDb;
     expect(Math.abs(loudness + 21)).toBeLessThan(1.5);
   });

@@ -102,27 +102,3 @@ test('an engine whose servers are all full rests, so that another one speaks at 
   expect(servers.map(({ requests }) => requests.length)).toEqual(before);
   await guard.close();
 });
-
-test('a name is resolved to the addresses that are called', async () => {
-  const { url, requests } = await openOpenAiServer();
-  const hosts = new Set<string | undefined>();
-  const engine = await openOpenAiCompatible(
-    {
-      url: `dns+${url.replace('127.0.0.1', 'tts.example')}`,
-      apiKey: '',
-      model: 'tones',
-      form: 'auto',
-      voices: [],
-      languages: ['en'],
-      sampleRateHz: 24_000,
-      requestsPerMinute: 0,
-      requestsAtOnce: 20,
-    },
-    { lookup: async () => ['127.0.0.1'], onStream: (server) => hosts.add(server) },
-  );
-  expect(engine.voices.length).toBe(2);
-  await Array.fromAsync(engine.speak(segmentOf(engine, { text }), never));
-  expect(requests.length).toBe(1);
-  expect([...hosts]).toEqual([new URL(url).host]);
-  await engine.close();
-});

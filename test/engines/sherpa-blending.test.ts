@@ -8,11 +8,10 @@ import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
 import type { ModelLink } from '../../src/engines/sherpa-onnx/model-pool.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
-import { join as joinSamples } from '../../src/platform/pcm.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { newFolder } from '../new-folder.ts';
-import { openGuards } from './open-guard.ts';
+import { joinPcm, openGuards } from './open-guard.ts';
 import { hummed, makeTinySupertonic } from './tiny-supertonic.ts';
 
 const folder = newFolder(afterAll);
@@ -50,10 +49,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
     const say = async (voice: Voice, more: Partial<Segment> = {}) => {
       const segment = { voice, text, languageCode: 'en', speakingRate: 1, timings: false, urgent: true, ...more };
       const pieces = await Array.fromAsync(guard.speak(segment, 'caller', new AbortController().signal));
-      return joinSamples(
-        Int16Array,
-        pieces.map(({ samples }) => samples),
-      );
+      return joinPcm(pieces);
     };
     const own = (name: string) => engine.voices.find(({ voiceId }) => voiceId === `m-${name}`)!;
     return { engine, model, started, say, own };

@@ -4,11 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Engine, EngineCapabilities, Segment, SpokenPcm } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { createSoundCheck } from '../../src/engines/sound-check.ts';
-import { join } from '../../src/platform/pcm.ts';
 import { isLongRun } from '../long/run-length.ts';
 import { noteMetrics } from '../platform/telemetry/noted-metrics.ts';
 import { sentences } from '../sentences.ts';
-import { openGuard } from './open-guard.ts';
+import { joinPcm, openGuard } from './open-guard.ts';
 import { openTone, type ToneFault, type ToneTrouble } from './tone-engine.ts';
 
 const { signal } = new AbortController();
@@ -29,10 +28,7 @@ async function hear(trouble: ToneTrouble, text: string) {
   } catch (error) {
     failure = error;
   }
-  const samples = join(
-    Int16Array,
-    heard.map((piece) => piece.samples),
-  );
+  const samples = joinPcm(heard);
   return {
     samples,
     failure,

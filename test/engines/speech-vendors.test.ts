@@ -8,8 +8,8 @@ import { soundOfEvents } from '../../src/engines/openai-compatible/speech-events
 import { createSpeechServer, type soundForms } from '../../src/engines/openai-compatible/speech-server.ts';
 import { barePcm } from '../../src/engines/pcm-stream.ts';
 import { Failure } from '../../src/platform/errors.ts';
-import { join, type Pcm, samplesOf } from '../../src/platform/pcm.ts';
-import { segmentOf } from './open-guard.ts';
+import { type Pcm, samplesOf } from '../../src/platform/pcm.ts';
+import { joinPcm, segmentOf } from './open-guard.ts';
 import { openVendor, type VendorName, type VendorTrouble, vendors, wavHead } from './speech-vendors.ts';
 
 const signal = new AbortController().signal;
@@ -25,11 +25,7 @@ async function open(vendorName: VendorName, trouble: VendorTrouble = {}, form: F
   const speak = (voice = 'tone-low') => Array.fromAsync(server.speak({ voice, text }, signal));
   return { ...opened, server, speak };
 }
-const whole = (pieces: readonly Pcm[]) =>
-  join(
-    Int16Array,
-    pieces.map(({ samples }) => samples),
-  );
+const whole = (pieces: readonly Pcm[]) => joinPcm(pieces);
 const rejection = (work: Promise<unknown>): Promise<Failure> =>
   work.then(
     () => expect.unreachable('it does not fail'),

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { cutFrames, KeptFrames } from '../../src/engines/onnx/kept-frames.ts';
 import { speakPart } from '../../src/engines/onnx/utterance-sound.ts';
-import { join } from '../../src/platform/pcm.ts';
+import { joinPcm } from './open-guard.ts';
 
 const sampleRateHz = 16_000;
 const frameSamples = 160;
@@ -35,10 +35,7 @@ async function speak(soundSeconds: number) {
   const how = { speakers: [], speed: 1, seed: 0, level: 0.01, timings: true, isCancelled: () => false };
   const words = [{ from: 0, to: 4, first: 0, end: 4, isBeforeSpace: false, isBeforePause: true }];
   const pieces = await Array.fromAsync(speakPart(model, { phonemes, words }, how, 0));
-  const samples = join(
-    Int16Array,
-    pieces.map((piece) => piece.samples),
-  );
+  const samples = joinPcm(pieces);
   return { rendered, seconds: samples.length / sampleRateHz, pieces };
 }
 

@@ -1,14 +1,13 @@
 // Tests lexicons over HTTP and gRPC: created, listed, replaced and deleted; their owners and limits; and their use by
 // requests and voices on every API.
-import { once } from 'node:events';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { WebSocket } from 'ws';
+import { afterAll, describe, expect, test } from 'vitest';
 import { LexiconService } from '../../../gen/sonant/v1/lexicon_pb.ts';
 import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
 import { explain, failureOf } from '../rpc/grpc-client.ts';
 import { openCore } from '../rpc/open-core.ts';
 import { openTestGateway } from './open-gateway.ts';
 import { readReply } from './read-reply.ts';
+import { talkLive } from './talk-live.ts';
 
 const scopes = ['voices:read', 'voices:write', 'speech:synthesize', 'speech:stream'];
 const gateway = await openTestGateway({}, afterAll);
@@ -206,25 +205,14 @@ describe('speech', () => {
     const client = clientOf(SpeechService);
     const withKey = { metadata: { 'x-api-key': owner } };
     await client.unary('synthesizeSpeech', { voiceId: 'tone-low', text: 'gRPC: AWS.', lexiconIds: [id] }, withKey);
-    await live(id);
+    const start = { type: 'start', voice_id: 'tone-low', lexicon_ids: [id] };
+    await talkLive({ url: gateway.url, key: owner }, [start, { type: 'text', text: 'Live: AWS.' }, { type: 'end' }]);
     expect(said(from)).toBe('SSE: the cloud. OpenAI: the cloud. gRPC: the cloud. Live: the cloud.');
     const failure = await failureOf(
       client.unary('synthesizeSpeech', { voiceId: 'tone-low', text: 'x', lexiconIds: ['gone'] }, withKey),
     );
     expect(explain(failure)).toMatchObject({ code: 'INVALID_ARGUMENT', info: { reason: 'INVALID_REQUEST' } });
   });
-
-  async function live(id: string): Promise<void> {
-    const socket = new WebSocket(`${gateway.url.replace('http', 'ws')}/api/audio/speech/live`, {
-      headers: { 'X-API-Key': owner },
-    });
-    onTestFinished(() => socket.terminate());
-    await once(socket, 'open');
-    socket.send(JSON.stringify({ type: 'start', voice_id: 'tone-low', lexicon_ids: [id] }));
-    socket.send(JSON.stringify({ type: 'text', text: 'Live: AWS.' }));
-    socket.send(JSON.stringify({ type: 'end' }));
-    await once(socket, 'close');
-  }
 
   test('uses the lexicons of the voice, for whoever speaks with it, until they are deleted', async () => {
     const id = await make();
