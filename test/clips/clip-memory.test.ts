@@ -4,15 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { type ClipMemoryOptions, createClipMemory, type ReadClip } from '../../src/clips/clip-memory.ts';
 import { openLocalClips } from '../../src/clips/stores/local-clips.ts';
 import { createId } from '../../src/platform/runtime/id.ts';
-
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
 
 async function openMemory(options?: ClipMemoryOptions) {
   const dir = mkdtempSync(join(tmpdir(), 'sonant-memory-'));
@@ -28,7 +23,7 @@ async function openMemory(options?: ClipMemoryOptions) {
     { ...store, disk: async () => undefined, close: () => local.close() },
     { ...options },
   );
-  closing.push(async () => {
+  onTestFinished(async () => {
     await local.close();
     rmSync(dir, { recursive: true });
   });

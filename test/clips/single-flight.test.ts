@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createClipRoom } from '../../src/clips/clip-room.ts';
 import { createClipRows } from '../../src/clips/clip-rows.ts';
 import { createDelivery } from '../../src/clips/delivery.ts';
@@ -22,10 +22,6 @@ import { startOwnPostgres } from '../platform/store/postgres-server.ts';
 import { parseSpeechRequest } from '../speech/parse-request.ts';
 
 const never = new AbortController().signal;
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
 
 const server = await startOwnPostgres();
 afterAll(() => server?.stop());
@@ -34,7 +30,7 @@ if (server) await (await openPostgres({ url })).close();
 
 const openSingleFlight = (leaseMs = 2_000) => {
   const rows = connectPostgres({ url });
-  closing.push(() => rows.close());
+  onTestFinished(() => rows.close());
   return createSingleFlight(createFlightLock({ rows, listen: rows.listen.bind(rows), leaseMs }));
 };
 
@@ -44,7 +40,7 @@ async function openReplicas(count: number) {
   const tone = openTone();
   const store = await openSqlite(join(folder, 'rows.db'));
   const clips = await openLocalClips({ dir: join(folder, 'audio') });
-  closing.push(async () => {
+  onTestFinished(async () => {
     await clips.close();
     await store.close();
     await tone.close();
@@ -102,7 +98,7 @@ describe.skipIf(!server)('replicas on one PostgreSQL', () => {
     const leaseMs = 400;
     const file = join(import.meta.dirname, 'flight-holder.ts');
     const holder = fork(file, [url, 'work', String(leaseMs)]);
-    closing.push(() => holder.kill('SIGKILL'));
+    onTestFinished(() => void holder.kill('SIGKILL'));
     await once(holder, 'message');
     const singleFlight = openSingleFlight(leaseMs);
     let isMade = false;

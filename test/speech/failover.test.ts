@@ -1,26 +1,22 @@
 // Tests one voice with two engines: the second engine is used only if the first fails before any audio was sent.
-import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { noTexts } from '../../src/library/voices/voice-rows.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
-import { openTone, type ToneEngine } from '../engines/tone-engine.ts';
+import { openTone } from '../engines/tone-engine.ts';
 import { collect, sentence } from './open-speech.ts';
 import { parseSpeechRequest } from './parse-request.ts';
 
 const never = new AbortController().signal;
 const lost = new Failure('engine_unavailable', { retryAfterSeconds: 0 }, new Error('gone'));
-const opened: ToneEngine[] = [];
-afterEach(async () => {
-  for (const tone of opened.splice(0)) await tone.close();
-});
 
 function openPair(asked: Partial<StoredVoice> = {}) {
   const first = openTone({ name: 'first', languageCodes: ['en'] });
   const second = openTone({ name: 'second', sampleRateHz: 24_000 });
-  opened.push(first, second);
+  for (const tone of [first, second]) onTestFinished(() => tone.close());
   const ending = new AbortController();
   const ada: StoredVoice = {
     ...noTexts,

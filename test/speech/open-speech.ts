@@ -1,5 +1,5 @@
 // Opens speech with the tone engine for tests, with common requests and checks.
-import { afterEach } from 'vitest';
+import { onTestFinished } from 'vitest';
 import type { Lexicons } from '../../src/speech/request-lexicons.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
@@ -22,7 +22,7 @@ export function openSpeech(options: ToneOptions = {}, sources: SpeechSources = {
   const tone = openTone(options);
   const schedule = new Schedule({ speakingMax: 100, waitingMax: 0 });
   const speech = createSpeech({ voices: createVoices([tone], sources), lexicons: sources.lexicons, schedule });
-  opened.push(tone);
+  onTestFinished(() => tone.close());
   const stream = (fields: object, signal = never) =>
     speech.streamSpeech(parseSpeechRequest({ voice_id: 'tone-low', sample_rate: 24000, ...fields }), caller, signal);
   const whole = (fields: object, signal = never) =>
@@ -31,10 +31,6 @@ export function openSpeech(options: ToneOptions = {}, sources: SpeechSources = {
     );
   return { tone, schedule, stream, whole };
 }
-const opened: ReturnType<typeof openTone>[] = [];
-afterEach(async () => {
-  for (const tone of opened.splice(0)) await tone.close();
-});
 
 export const streaming = (...text_chunks: string[]) => ({ method: 'streaming', text_chunks });
 export const collect = (events: AsyncIterable<SpeechEvent>) => Array.fromAsync(events);

@@ -1,6 +1,6 @@
 // Tests several voices in one text, from engines with different sample rates: permissions, loudness, absence of clicks,
 // and fallback to the next engine.
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import type { Caller } from '../../src/accounts/keys/caller.ts';
 import { noTexts } from '../../src/library/voices/voice-rows.ts';
 import { Failure } from '../../src/platform/errors.ts';
@@ -12,15 +12,10 @@ import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { collect, joined, samplesOf } from './open-speech.ts';
 import { parseSpeechRequest } from './parse-request.ts';
 
-const opened: ReturnType<typeof openTone>[] = [];
-afterEach(async () => {
-  for (const tone of opened.splice(0)) await tone.close();
-});
-
 function open(kept: readonly StoredVoice[] = [], other: ToneOptions = {}, first: ToneOptions = {}) {
   const tone = openTone({ sampleRateHz: 16_000, ...first });
   const bell = openTone({ name: 'bell', sampleRateHz: 22_050, ...other });
-  opened.push(tone, bell);
+  for (const each of [tone, bell]) onTestFinished(() => each.close());
   const voices = createVoices([tone, bell], { stored: new StoredVoices(kept) });
   const speech = createSpeech({ voices, schedule: new Schedule({ speakingMax: 9, waitingMax: 0 }) });
   const stream = (body: string, caller: Caller = { callerId: 'test' }) => {

@@ -1,23 +1,18 @@
 // Tests the monthly count that a database gets from the usage ledger after running streams have written some of their
 // characters to the ledger. These characters count once, even if the database crashed, or considered a stream's replica
 // dead.
-import { afterEach, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openPostgres } from '../../../src/platform/store/postgres.ts';
 import { silent, usual } from '../../conformance/limited-descendants.ts';
 import { startOwnPostgres } from '../../platform/store/postgres-server.ts';
 import { openReplica } from './open-shared-limiter.ts';
-
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
 
 const limits = { charactersPerMonth: 1_000 };
 
 /** A server, two replicas, a number as the ledger, and the remaining characters that the second replica reports. */
 async function openBoth() {
   const server = (await startOwnPostgres())!;
-  closing.push(() => server.stop());
+  onTestFinished(() => server.stop());
   const url = await server.createDatabase();
   await (await openPostgres({ url })).close();
   const ledger = { chars: 0 };
@@ -25,7 +20,7 @@ async function openBoth() {
   const spentSince = async () => ledger.chars;
   const openOne = async () => {
     const replica = await openReplica({ url, spentSince, now: () => clock.nowMs });
-    closing.push(() => replica.close());
+    onTestFinished(() => replica.close());
     return replica;
   };
   const [one, other] = [await openOne(), await openOne()];

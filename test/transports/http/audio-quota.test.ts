@@ -1,7 +1,7 @@
 // Tests the quota for stored audio, over HTTP: whose audio is removed when the quota is full, which requests are
 // refused before synthesis, and that recently acknowledged audio stays.
 import type { Readable } from 'node:stream';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { expectedBytesOf } from '../../../src/speech/estimate.ts';
 import { isDistributed } from '../../distributed/storage.ts';
 import { parseSpeechRequest } from '../../speech/parse-request.ts';
@@ -15,10 +15,8 @@ const expectedBytes = expectedBytesOf(parseSpeechRequest({ voice_id: 'tone-low',
 const fewClips = 7 * expectedBytes;
 
 let gateway: TestGateway;
-const close: (() => Promise<void>)[] = [];
-afterEach(() => Promise.all(close.splice(0).map((each) => each())));
 const open = async (room: { bytesMax?: number; accountBytesMax?: number }) => {
-  gateway = await openTestGateway({ room }, (each) => void close.push(each));
+  gateway = await openTestGateway({ room });
 };
 beforeEach(() => {
   texts = 100;

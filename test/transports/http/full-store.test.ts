@@ -2,7 +2,7 @@
 // links are refused before synthesis, and everything recovers by itself.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { ReturnFormat, SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
 import { Failure } from '../../../src/platform/errors.ts';
 import { isDistributed } from '../../distributed/storage.ts';
@@ -227,10 +227,8 @@ describe.skipIf(isDistributed)('after the folder of audio was removed', () => {
 
 describe('inline audio that is larger than may be', () => {
   let gateway: TestGateway;
-  const close: (() => Promise<void>)[] = [];
-  afterAll(() => Promise.all(close.map((each) => each())));
   beforeEach(async () => {
-    gateway = await openTestGateway({ isLimited: true }, (each) => void close.push(each));
+    gateway = await openTestGateway({ isLimited: true });
   });
   const ask = async (text: string, bufferBytesMax: number) => {
     const { key } = await gateway.keyVerifier.create({ limits: { charactersPerMonth: 1000 } });
