@@ -32,7 +32,7 @@ async function speak(soundSeconds: number) {
     };
   };
   const model = { sampleRateHz, earlySeconds: 0, windowSeconds: [0.5, 1], begin };
-  const how = { speakers: [], speed: 1, seed: 0, level: 0.01, timings: true, isCancelled: () => false };
+  const how = { speakers: [], speed: 1, seed: 0, level: 0.01, timings: true };
   const words = [{ from: 0, to: 4, first: 0, end: 4, isBeforeSpace: false, isBeforePause: true }];
   const pieces = await Array.fromAsync(speakPart(model, { phonemes, words }, how, 0));
   const samples = joinPcm(pieces);

@@ -11,8 +11,9 @@ import { atSpeed, durationSeconds, framesPerDuration, soundingRange, startsOf } 
 import type { AskedUtterance, Family, FoundSpeaker, Utterance, Vocabulary } from './family.ts';
 import { toFloatConvolutions } from './float-convolutions.ts';
 import { cutFrames, KeptFrames } from './kept-frames.ts';
-import { elementTypes, findDurations, type OnnxModel } from './onnx-file.ts';
+import { elementTypes, findDurations, type OnnxModel, type OnnxValue } from './onnx-file.ts';
 import type { Inputs, Session } from './onnx-runtime.ts';
+import { openStages } from './staged-graph.ts';
 import { cardName, vocabularyName } from './voice-folders.ts';
 
 const decoder = '/decoder/decoder';
@@ -29,6 +30,11 @@ const stageColumns = 10;
 const source = `${decoder}/generator/Concat_3_output_0`;
 const sourceColumns = 60;
 const boundaries = [features, pitch, loudness, phases, blocks, stage, source];
+/** Sums in the generator at which a run pauses: in and after the noise, and in and after the blocks. Each costs time. */
+const sumOf = (place: string) => `${decoder}/generator/${place}_output_0`;
+const firstPauses = ['Add_2', 'resblocks.0/Add_8', 'Add_3'].map(sumOf);
+const lastPauses = ['noise_res.1/Add_5', 'Add_5', 'resblocks.3/Add_8', 'Add_6', 'resblocks.5/Add_2'].map(sumOf);
+const blockPauses = [`${decoder}/decode.0/Div_3_output_0`];
 /** What the front needs beside the durations; the other shared results come from the style alone. */
 const encoded = '/encoder/predictor/text_encoder/Concat_4_output_0';
 
@@ -133,16 +139,19 @@ export const kokoro: Family = {
       float(phases, 1, 'harmonics', 'frames'),
     ];
     const frozen = norms.map((name) => float(name, 1, name, 1));
-    const blockPart = await openPart(model.cut([blocks], [...given, ...frozen], change));
-    const stagePart = await openPart(
-      model.cut([stage, source], [...given, float(blocks, 1, 'channels', 'frames'), ...frozen], change),
+    const openDecoder = (outputs: readonly string[], given: readonly OnnxValue[], ends: readonly string[]) =>
+      openStages(model, { outputs, given: [...given, ...frozen], ends, change }, openPart);
+    const blockPart = await openDecoder([blocks], given, blockPauses);
+    const sourcePart = await openDecoder([source], given, []);
+    const stagePart = await openDecoder(
+      [stage],
+      [...given, float(blocks, 1, 'channels', 'frames'), float(source, 1, 'bins', 'places')],
+      firstPauses,
     );
-    const lastPart = await openPart(
-      model.cut(
-        model.outputs,
-        [float(stage, 1, 'channels', 'columns'), float(source, 1, 'bins', 'places'), ...frozen],
-        change,
-      ),
+    const lastPart = await openDecoder(
+      model.outputs,
+      [float(stage, 1, 'channels', 'columns'), float(source, 1, 'bins', 'places')],
+      lastPauses,
     );
     const styles = new Map<string, Promise<Style>>();
     type Front = Awaited<ReturnType<typeof toFront>>;
@@ -268,10 +277,10 @@ export const kokoro: Family = {
         context: stageContext,
         columns: stageColumns,
         async compute(first, end) {
-          const inputs = { ...cut(pitch, first, end), ...cut(phases, first, end) };
-          const made = await run(stagePart, { [blocks]: await blocksMade.range(first, end), ...inputs });
-          sourceMade = { first, values: made[source]! };
-          return made[stage]!;
+          const { [source]: values } = await run(sourcePart, { ...cut(pitch, first, end), ...cut(phases, first, end) });
+          sourceMade = { first, values: values! };
+          const inputs = { [blocks]: await blocksMade.range(first, end), [source]: values! };
+          return (await run(stagePart, inputs))[stage]!;
         },
       });
       return {

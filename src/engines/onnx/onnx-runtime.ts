@@ -31,6 +31,7 @@ export interface Values {
 
 /** A loaded graph. It takes the inputs that it needs. */
 export interface Session {
+  readonly inputNames: readonly string[];
   run(inputs: Readonly<Record<string, Inputs>>): Promise<Readonly<Record<string, Values>>>;
 }
 
@@ -44,7 +45,7 @@ interface Library {
   env: { wasm: { numThreads?: number; wasmBinary?: Uint8Array } };
   Tensor: new (type: 'float32' | 'int64', data: Inputs['data'], dims: readonly number[]) => Values;
   InferenceSession: {
-    create(model: Uint8Array, options: object): Promise<Session & { inputNames: readonly string[] }>;
+    create(model: Uint8Array, options: object): Promise<Session>;
   };
 }
 
@@ -82,8 +83,11 @@ export async function compileRuntime(entry: string): Promise<WasmModule> {
 
 export type OpenGraph = (model: Uint8Array, threads?: number) => Promise<Session>;
 
-/** Opens the runtime in a worker. A graph uses one thread, because more workers speak faster than more threads. */
-export async function openRuntime(start: RuntimeStart): Promise<OpenGraph> {
+/**
+ * Opens the runtime in a worker. A graph uses one thread, because more workers speak faster than more threads.
+ * `beforeRun` is called before each run of a graph; if it throws, so does the run.
+ */
+export async function openRuntime(start: RuntimeStart, beforeRun = async () => {}): Promise<OpenGraph> {
   const library =
     start.is === 'native' ? createRequire(start.entry)(start.entry) : await import(pathToFileURL(start.entry).href);
   if (start.is === 'wasm') useCompiled(library, start.module);
@@ -92,6 +96,8 @@ export async function openRuntime(start: RuntimeStart): Promise<OpenGraph> {
     logSeverityLevel: 3,
     // A plan of memory for each length of window takes more memory and saves no time.
     enableMemPattern: false,
+    // Each graph would keep the memory of its largest run.
+    enableCpuMemArena: false,
     extra: { session: { intra_op: { allow_spinning: '0' } } },
   };
   return async (model, threads = 1) => {
@@ -100,9 +106,13 @@ export async function openRuntime(start: RuntimeStart): Promise<OpenGraph> {
     const { Tensor } = library as Library;
     const toTensor = ({ data, dims }: Inputs) =>
       new Tensor(data instanceof Float32Array ? 'float32' : 'int64', data, dims);
+    const { inputNames } = session;
     return {
-      run: (inputs) =>
-        session.run(Object.fromEntries(session.inputNames.map((name) => [name, toTensor(inputs[name]!)]))),
+      inputNames,
+      async run(inputs) {
+        await beforeRun();
+        return session.run(Object.fromEntries(inputNames.map((name) => [name, toTensor(inputs[name]!)])));
+      },
     };
   };
 }

@@ -31,7 +31,6 @@ export interface SpokenHow {
   /** Samples above this level are sound, not silence. */
   level: number;
   timings: boolean;
-  isCancelled(): boolean;
 }
 
 const windowSecondsUsual = [0.3, 0.85, 1.7, 3];
@@ -63,9 +62,6 @@ export async function* speakPart(
   const sound = new TrimmedSound(frame * frameSamples, sampleRateHz, how.level);
   const times = how.timings ? new WordTimes(words, utterance, model, sound, startSeconds) : undefined;
   for (let n = 0; !sound.isComplete; n++) {
-    // Lets a message that cancels the task arrive.
-    await new Promise(setImmediate);
-    if (how.isCancelled()) return;
     const end = frame < expected ? expected : frames;
     const window = toFrames(windowSeconds[n] ?? windowSeconds.at(-1)!);
     frame = end - frame < (1 + restShareMax) * window ? end : frame + window;

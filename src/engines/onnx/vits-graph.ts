@@ -16,8 +16,9 @@ export interface Cuts {
   /** What the flow reads: frames, and a mask for them, which is 1 here. */
   frames: string;
   mask: string;
-  /** What the decoder reads. */
+  /** What the decoder reads, and what its upsampling reads after the first one. */
   decoded: string;
+  upsampled: readonly string[];
 }
 
 const unknown = () => new Failure('invalid_request', { message: 'the ONNX file is no VITS model that Sonant knows' });
@@ -49,10 +50,10 @@ export function findCuts(model: OnnxModel): Cuts {
   const frames = sum.outputs[0]!;
   const ofFrames = resultsOf(nodes, frames);
   const isConvolution = ({ operation, inputs: [name] }: OnnxNode) => operation === 'Conv' && ofFrames.has(name!);
-  const upsampling = nodes.findIndex(
-    ({ operation, inputs }) => operation === 'ConvTranspose' && ofFrames.has(inputs[0]!),
-  );
-  const decoder = need(nodes.slice(0, Math.max(0, upsampling)).findLast(isConvolution));
+  const isUpsampling = ({ operation, inputs: [name] }: OnnxNode) =>
+    operation === 'ConvTranspose' && ofFrames.has(name!);
+  const [upsampling, ...upsamplings] = nodes.filter(isUpsampling);
+  const decoder = need(nodes.slice(0, nodes.indexOf(need(upsampling))).findLast(isConvolution));
   // Besides the frames, only their mask comes from the text.
   const ofText = resultsOf(nodes, model.inputs[0]!);
   const flow = nodes.filter((node) => ofFrames.has(node.outputs[0]!) && node !== sum).flatMap(({ inputs }) => inputs);
@@ -74,6 +75,7 @@ export function findCuts(model: OnnxModel): Cuts {
     frames,
     mask,
     decoded: decoder.inputs[0]!,
+    upsampled: upsamplings.map(({ inputs }) => inputs[0]!),
   };
 }
 

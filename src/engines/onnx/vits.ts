@@ -14,6 +14,7 @@ import { elementTypes, type OnnxModel } from './onnx-file.ts';
 import type { Inputs, OpenGraph } from './onnx-runtime.ts';
 import { configName, type PiperConfig, readPiperConfig } from './piper-config.ts';
 import { mix, normalNumbers } from './seeded-noise.ts';
+import { openStages } from './staged-graph.ts';
 import { findCuts, reachOf } from './vits-graph.ts';
 
 /** A sound begins in the blank before it. Measured with 97 sentences of the voice "joe" and a forced alignment. */
@@ -64,7 +65,11 @@ async function openParts(model: OnnxModel, openGraph: OpenGraph, config: PiperCo
   const flow = await openGraph(
     model.cut([cuts.decoded], [frames(cuts.frames, 'width'), frames(cuts.mask, 1), ...speaker]),
   );
-  const decoder = await openGraph(model.cut([output!], [frames(cuts.decoded, 'width'), ...speaker]));
+  const decoder = await openStages(
+    model,
+    { outputs: [output!], given: [frames(cuts.decoded, 'width'), ...speaker], ends: cuts.upsampled },
+    openGraph,
+  );
   const speakers = cuts.speaker === undefined ? undefined : await openGraph(model.cut([cuts.speaker]));
 
   async function speakerOf(shares: readonly SpeakerShare[]): Promise<Record<string, Inputs>> {

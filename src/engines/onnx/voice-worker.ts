@@ -17,37 +17,44 @@ export interface VoiceStart {
   folder: string;
 }
 
-export interface VoiceTask extends Omit<SpokenHow, 'isCancelled'> {
+export interface VoiceTask extends SpokenHow {
   parts: readonly SpokenPart[];
 }
 
 const warmUp = { parts: [{ phonemes: [...'wˈʌn.'], words: [] }], speed: 1, seed: 0, level: 0, timings: false };
 
 serveTasks<VoiceStart, VoiceTask, SpokenPcm>(async ({ runtime, folder }) => {
-  const openGraph = await openRuntime(runtime);
+  /** Whether the task that is spoken was cancelled. */
+  let isCancelled = () => false;
+  const openGraph = await openRuntime(runtime, async () => {
+    // Lets a message that cancels the task arrive.
+    await new Promise(setImmediate);
+    if (isCancelled()) throw new Error('the task was cancelled');
+  });
   const graph = readOnnxModel(await readFile(join(folder, modelName)));
   const family = familyOf(graph);
   if (!family) throw new Error('the model is of an unknown kind');
   const model = await family.open(graph, openGraph, folder, runtime.is);
 
-  async function* speak({ parts, ...how }: VoiceTask, isCancelled: () => boolean) {
+  async function* speak({ parts, ...how }: VoiceTask) {
     let seconds = 0;
     for (const part of parts) {
       const startSeconds = seconds;
-      for await (const piece of speakPart(model, part, { ...how, isCancelled }, startSeconds)) {
+      for await (const piece of speakPart(model, part, how, startSeconds)) {
         seconds += secondsOf(piece);
         yield piece;
       }
-      if (seconds === startSeconds && !isCancelled()) throw new Error('the model gave no sound for a word');
+      if (seconds === startSeconds) throw new Error('the model gave no sound for a word');
     }
   }
 
   // Speaking a word compiles the runtime's functions. A voice that is being imported has no card yet.
   if (existsSync(join(folder, cardName))) {
     const [speaker] = (await readVoiceCard(folder)).voices;
-    await Array.fromAsync(speak({ ...warmUp, speakers: [{ id: speaker!.id, weight: 1 }] }, () => false));
+    await Array.fromAsync(speak({ ...warmUp, speakers: [{ id: speaker!.id, weight: 1 }] }));
   }
-  return async (task, { isCancelled, send }) => {
-    for await (const piece of speak(task, isCancelled)) send([piece], [piece.samples.buffer]);
+  return async (task, control) => {
+    isCancelled = control.isCancelled;
+    for await (const piece of speak(task)) control.send([piece], [piece.samples.buffer]);
   };
 });
