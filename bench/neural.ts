@@ -4,6 +4,7 @@
 //   SONANT_BENCH_MODELS: a folder of installed models, such as data/models; the first voice of each is measured
 //   SONANT_BENCH_PIPER, SONANT_BENCH_KOKORO: commands that start Piper's HTTP server, and a server of Kokoro with
 //     OpenAI's API, on the port {port}; each is measured in turn with the voice of its family
+//   SONANT_BENCH_SHERPA, SONANT_BENCH_KOKORO_ONNX: the same for neural/peer.py with Piper's voice, and with Kokoro
 //   NODE_PATH: the folder of onnxruntime-node; without it, the service computes in WebAssembly
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,20 +17,34 @@ import type { Bench, Goal, Table } from './measuring/bench.ts';
 import { childrenOf } from './measuring/machine.ts';
 import { median } from './measuring/rounds.ts';
 import { passage } from './measuring/texts.ts';
-import { openPeer, openWays, type Speak } from './neural/ways.ts';
+import { measureRawGraph } from './neural/raw-graph.ts';
+import { openPeer, openWays, type PeerApi, type Speak } from './neural/ways.ts';
 
 const { ROUNDS = '7', SECONDS = '6', NODE_PATH, SONANT_BENCH_MODELS: models } = process.env;
-const { SONANT_BENCH_PIPER: Piper, SONANT_BENCH_KOKORO: kokoro } = process.env;
+const { SONANT_BENCH_PIPER, SONANT_BENCH_SHERPA, SONANT_BENCH_KOKORO, SONANT_BENCH_KOKORO_ONNX } = process.env;
 const lengths = [30, 100, 300];
 const callersChars = 100;
+const rawChars = 300;
 /** Pause of a caller after a refusal. */
 const refusedMs = 1000;
 /** -40 dBFS. */
 const soundLevel = 328;
 const firstMsMax = NODE_PATH ? [40, 40, 60] : [70, 90, 150];
 const waysOfOwn = ['REST', 'SSE', 'gRPC', 'live', 'live, after an interrupt'];
-const peers = { Piper, kokoro };
-const peerName = { Piper: "Piper's server", kokoro: 'a Kokoro server' };
+const piperServer = "Piper's server";
+const kokoroServer = 'a Kokoro server';
+/** Names and commands of the peers of each family; the first one is that of the goal. */
+const peers: Readonly<Record<string, readonly (readonly [name: string, command: string | undefined, api: PeerApi])[]>> =
+  {
+    Piper: [
+      [piperServer, SONANT_BENCH_PIPER, 'piper'],
+      ['sherpa-onnx', SONANT_BENCH_SHERPA, 'openai'],
+    ],
+    kokoro: [
+      [kokoroServer, SONANT_BENCH_KOKORO, 'openai'],
+      ['kokoro-onnx', SONANT_BENCH_KOKORO_ONNX, 'openai'],
+    ],
+  };
 
 interface Speaker {
   name: string;
@@ -43,6 +58,7 @@ export const bench: Bench = {
   about: 'natural voices: first sound, speed, CPU time, memory, several callers, interrupts',
   async run() {
     const [first, cost, crowds]: Row[][] = [[], [], []];
+    let rawCpuMs: number | undefined;
     for (const folder of models ? readdirSync(models) : [undefined]) {
       // Each voice has a service of its own, because a service keeps workers of the voices before.
       await using opened = new AsyncDisposableStack();
@@ -57,6 +73,9 @@ export const bench: Bench = {
       for (const callers of ['1', '2', '4', '8', '8, listening'])
         for (const speaker of speakers)
           crowds!.push([speaker.name, callers, ...(await measureCallers(speaker, callers))]);
+      const texts = Array.from({ length: Number(ROUNDS) }, (_, round) => passage(rawChars, round));
+      const isKokoro = folder && speakers[0]!.name === 'kokoro';
+      rawCpuMs ??= isKokoro ? await measureRawGraph(join(models!, folder), texts) : undefined;
     }
     const cpu = 'CPU ms per second of audio:1';
     return {
@@ -69,7 +88,7 @@ export const bench: Bench = {
           ...([crowds!, 'callers'] as const),
         ),
       ],
-      goals: goalsOf(first!, crowds!),
+      goals: [...goalsOf(first!, crowds!), ...rawGoal(cost!, rawCpuMs)],
     };
   },
 };
@@ -86,7 +105,8 @@ function goalsOf(first: readonly Row[], crowds: readonly Row[]): Goal[] {
     ...limit,
   });
   const of = (name: string, rows = first) => rows.filter((row) => row[0] === name);
-  const shares = Object.entries(peerName).flatMap(([name, peer]) => {
+  const shares = Object.entries(peers).flatMap(([name, all]) => {
+    const peer = all[0]![0];
     const [own, other] = [name, peer].map((each) => of(each).map((row) => row[2]!));
     if (other!.length === 0) return [];
     const sum = (figures: number[]) => figures.reduce((total, each) => total + each, 0);
@@ -108,7 +128,14 @@ function goalsOf(first: readonly Row[], crowds: readonly Row[]): Goal[] {
   ];
 }
 
-/** The service with a model, or else with the default voice, and the peer of the voice's family. */
+/** The CPU time of all that speaks with Kokoro, as a share of that of its graph alone. */
+function rawGoal(cost: readonly Row[], rawCpuMs: number | undefined): Goal[] {
+  const own = cost.find(([name, of]) => name === 'kokoro' && of === `${rawChars}`)?.[3];
+  if (!own || rawCpuMs === undefined) return [];
+  return [{ name: 'CPU time, kokoro / its graph alone', figure: own / rawCpuMs, max: 1.1, digits: 2 }];
+}
+
+/** The service with a model, or else with the default voice, and the peers of the voice's family. */
 async function openSpeakers(folder: string | undefined, opened: AsyncDisposableStack): Promise<Speaker[]> {
   const dataDir = mkdtempSync(join(tmpdir(), 'sonant-bench-neural-'));
   opened.defer(() => rmSync(dataDir, { recursive: true }));
@@ -125,13 +152,14 @@ async function openSpeakers(folder: string | undefined, opened: AsyncDisposableS
   const answer = await service.ask('/api/voices?engine=onnx&page_size=1');
   const [voice] = ((await answer.json()) as { voices: { voice_id: string; labels: { model: string } }[] }).voices;
   // Readers may not know the family of Piper's voices.
-  const name = voice!.labels.model.replace('vits', 'Piper') as keyof typeof peers;
+  const name = voice!.labels.model.replace('vits', 'Piper');
   const pids = () => [service.pid, ...childrenOf(service.pid)];
-  const command = peers[name];
-  return [
-    { name, ...openWays(service, voice!.voice_id, opened), pids },
-    ...(command ? [{ name: peerName[name], ...(await openPeer(command, name, opened)) }] : []),
-  ];
+  const speakers: Speaker[] = [{ name, ...openWays(service, voice!.voice_id, opened), pids }];
+  for (const [peer, command, api] of peers[name] ?? []) {
+    const rateHz = name === 'Piper' ? 22_050 : 24_000;
+    if (command) speakers.push({ name: peer, ...(await openPeer(command, api, rateHz, opened)) });
+  }
+  return speakers;
 }
 
 /** Includes threads that have ended, such as those of Python's servers. */

@@ -77,19 +77,19 @@ export function openWays({ url, key, grpcPort, ask, speak }: Service, voiceId: s
   return { rateHz, ways };
 }
 
-/** Calls of Piper's server, which sends a WAV file, and of OpenAI's API. */
-const peers = {
-  Piper: ['/synthesize', 22_050, 44, (text: string) => ({ text })],
-  kokoro: [
+/** Paths of Piper's server, which sends a WAV file, and of OpenAI's API; bytes before the sound; and the bodies. */
+const peerApis = {
+  piper: ['/synthesize', 44, (text: string) => ({ text })],
+  openai: [
     '/v1/audio/speech',
-    rateHz,
     0,
     (input: string) => ({ model: 'kokoro', voice: 'af_heart', input, response_format: 'pcm', stream: true }),
   ],
 } as const;
+export type PeerApi = keyof typeof peerApis;
 
-export async function openPeer(command: string, family: keyof typeof peers, opened: AsyncDisposableStack) {
-  const [path, rateHz, headerBytes, toBody] = peers[family];
+export async function openPeer(command: string, api: PeerApi, rateHz: number, opened: AsyncDisposableStack) {
+  const [path, headerBytes, toBody] = peerApis[api];
   const url = `http://127.0.0.1:${await freePort()}`;
   const child = spawn('sh', ['-c', `exec ${command.replaceAll('{port}', new URL(url).port)}`], { stdio: 'ignore' });
   const exited = once(child, 'exit');
