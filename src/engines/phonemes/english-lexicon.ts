@@ -1,6 +1,7 @@
 // Pronunciations of English words that a lexicon contains, in Misaki's notation: readings by part of speech, inflected
 // forms of listed words, and function words, whose sound depends on the next word.
 
+import { toRows } from '../../platform/keyed-rows.ts';
 import type { Table } from './sorted-table.ts';
 import { stressCapitalized, stressFully } from './stress.ts';
 
@@ -19,6 +20,14 @@ export interface WordInContext {
 }
 
 type Context = Omit<WordInContext, 'word'>;
+
+/** Names that the tables of the voices, or the first variants of CMUdict, have wrong: in American, in British. */
+const names = new Map(
+  toRows(`
+    aiden = ˈAdᵊn ˈAdᵊn; anna = ˈænə ˈanə; caleb = kˈAləb kˈAləb; dubois = dubwˈɑ duːbwˈɑː; elena = ɛlˈAnə ɛlˈAnə
+    elias = əlˈIəs əlˈIəs; maria = məɹˈiə məɹˈiːə; pierre = piˈɛɹ piˈɛː; sadie = sˈAdi sˈAdi; siobhan = ʃəvˈɔn ʃəvˈɔːn
+  `),
+);
 
 const tapBefore = 'AIOWYiuæɑəɛɪɹʊʌ';
 
@@ -102,7 +111,10 @@ export class EnglishLexicon {
     );
   }
 
-  #find = (word: string): string | undefined => lookUp(this.#first, word) ?? lookUp(this.#second, word);
+  #find = (word: string): string | undefined =>
+    names.get(word.toLowerCase())?.split(' ')[this.#accent === 'US' ? 0 : 1] ??
+    lookUp(this.#first, word) ??
+    lookUp(this.#second, word);
   #has = (word: string): boolean => this.#find(word) !== undefined;
 
   #readListed(word: string, { tag, isBeforeVowel }: Context): string | undefined {

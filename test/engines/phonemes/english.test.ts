@@ -77,6 +77,11 @@ test('names come from the CMU dictionary, other words from the network, and othe
   expect(read('漢字 word')).toMatch(/^\S.* wˈɜɹd$/);
 });
 
+test('names that the tables have wrong are read right', () => {
+  expect(read("Anna's friends Maria and Pierre Dubois")).toBe('ˈænəz fɹˈɛndz məɹˈiə ænd piˈɛɹ dubwˈɑ');
+  expect(read('Siobhan', 'GB')).toBe('ʃəvˈɔːn');
+});
+
 test('British English has its own lexicon, and converts other words', () => {
   expect(read('The car was better in the park.', 'GB')).toBe('ðə kˈɑː wɒz bˈɛtə ɪn ðə pˈɑːk .');
   expect(read('Beyoncé', 'GB')).not.toMatch(/[ɹOæ]/);
