@@ -1,7 +1,10 @@
 """Serves a library of speech as a server for `npm run bench neural`: POST a text, get PCM of 16 bits.
 
 peer.py kokoro-onnx PORT MODEL VOICES
-peer.py sherpa-onnx PORT MODEL: a voice of Piper; CONFIG is MODEL.json; espeakng-loader has the data of eSpeak NG
+peer.py sherpa-onnx PORT MODEL: a voice of Piper, with MODEL.json beside it
+
+The packages are kokoro-onnx (which brings espeakng-loader, with the data of eSpeak NG), sherpa-onnx and onnx. Since its
+version 1.13, sherpa-onnx has no phonemes of eSpeak NG, and cannot speak these voices from text.
 """
 
 import asyncio
