@@ -3,6 +3,7 @@
 import { create, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
 import { createValidator } from '@bufbuild/protovalidate';
 import { describe, expect, test } from 'vitest';
+import { ApiKeySpecSchema } from '../../gen/sonant/v1/api_key_pb.ts';
 import { CreateJobRequestSchema, ListJobsRequestSchema } from '../../gen/sonant/v1/job_service_pb.ts';
 import {
   CaptionFormat,
@@ -22,7 +23,9 @@ import {
   VoiceAccess,
   type VoiceSpecSchema,
 } from '../../gen/sonant/v1/voice_pb.ts';
+import { scopes } from '../../src/accounts/keys/scopes.ts';
 import { checkRules, type Scope } from '../../src/contract/rules.ts';
+import { fieldOf, rulesOf } from '../../src/contract/schema.ts';
 import { Violations } from '../../src/contract/violations.ts';
 
 const validator = createValidator();
@@ -253,4 +256,10 @@ describe('of a message that was read from JSON', () => {
       { field: 'aliases[0]', reason: 'format', message: expect.stringContaining('letters, digits and any of') },
     ]);
   });
+});
+
+test('the rule of the contract has all scopes', () => {
+  const { type } = rulesOf(fieldOf(ApiKeySpecSchema, 'scopes'));
+  const items = type.case === 'repeated' ? type.value.items?.type : undefined;
+  expect(items?.case === 'string' && items.value.in).toEqual(scopes);
 });
