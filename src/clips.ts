@@ -52,13 +52,7 @@ export type { ClipMemory } from './clips/clip-memory.ts';
 export { type ClipRoom, createClipRoom, freeBytesMin } from './clips/clip-room.ts';
 export { type ClipRow, type ClipRows, createClipRows, voiceIdsOf } from './clips/clip-rows.ts';
 export { type ClipSweep, openClipSweep } from './clips/clip-sweep.ts';
-export {
-  createDelivery,
-  type Delivered,
-  type DeliveredFacts,
-  type Delivery,
-  type DeliveryOptions,
-} from './clips/delivery.ts';
+export { type Clip, createDelivery, type Delivery, type DeliveryOptions } from './clips/delivery.ts';
 export { checkClipStore, linkMistakes, openClips, openStoredClips, type StoredClips } from './clips/open-clips.ts';
 export { createSingleFlight, type SingleFlight } from './clips/single-flight.ts';
 export type { SizeLimit } from './clips/speaking.ts';

@@ -49,8 +49,7 @@ export const readySpeak: Speech['speak'] = async function* ({ request }) {
 };
 
 export const readyDelivery: Delivery = {
-  findCached: async () => undefined,
-  openCached: async () => undefined,
+  find: async () => undefined,
   async deliver({ request }) {
     const known = {
       seconds: 2,

@@ -158,6 +158,7 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
     voiceName: voice.name,
     warnings: '',
     createdAtMs: Date.now(),
+    ...{ otherVoiceIds: null, deletedAtMs: null, fingerprint: null, origin: null, speechCheck: null },
     expiresAtMs: Date.now() + 3_600_000,
   });
   const file = join(dataDir, 'audio', clipId.slice(-2), clipId);

@@ -4,7 +4,7 @@
 // memory. Characters that were not spoken are refunded.
 import { dayOf, type Limiter, type Synthesis, type TakeOptions, type UsageLedger } from '../accounts.ts';
 import { audioFormats } from '../audio.ts';
-import type { Delivered } from '../clips.ts';
+import type { Clip } from '../clips.ts';
 import type { Voice } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
 import type { LivePlace, Meter, Plan, SpeechEvent, SpeechInfo, SpeechRequest } from '../speech.ts';
@@ -52,8 +52,8 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions) {
       call: Call,
       { request, main }: SpeechCharged,
       chars: number,
-      work: (onSpoken: () => void) => Promise<Delivered>,
-    ): Promise<Delivered> {
+      work: (onSpoken: () => void) => Promise<Clip>,
+    ): Promise<Clip> {
       reportVoice(call, request, main.offered.voice);
       const taken = take(call, chars);
       const synthesis = taken instanceof Promise ? await taken : taken;
@@ -112,7 +112,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions) {
 
 /** Closes the audio that nobody will read, and rethrows the error. */
 const closing =
-  (delivered: Delivered) =>
+  (delivered: Clip) =>
   (error: unknown): never => {
     delivered.close();
     throw error;

@@ -8,7 +8,7 @@ import {
   SpeechTimestamps_QualitySchema,
   type StreamSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
-import type { Delivered } from '../clips.ts';
+import type { Clip } from '../clips.ts';
 import type { Estimate, SpeechDone, SpeechEvent, SpeechInfo, SpeechMark, SpeechTimestamps } from '../speech.ts';
 import type { LiveEvent, LiveInfo } from './live-session.ts';
 import { toEnum } from './messages.ts';
@@ -77,7 +77,7 @@ export const toEstimateResponse = ({ chars, seconds, byteCount, segmentCount: se
   warnings: [...warnings],
 });
 
-type Described = Pick<Delivered, 'audioId' | 'format' | 'sampleRateHz' | 'warnings'> & Pick<LiveInfo, 'voice'>;
+type Described = Pick<Clip, 'audioId' | 'format' | 'sampleRateHz' | 'warnings'> & Pick<LiveInfo, 'voice'>;
 
 export const describe = ({ audioId: id, voice, format, sampleRateHz: sampleRate, warnings }: Described) => ({
   id,

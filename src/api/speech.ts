@@ -2,7 +2,7 @@
 // request is planned before it is charged: text that cannot be spoken is not charged, and audio from the cache is free.
 import type { DeleteAudioRequest } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Caller } from '../accounts.ts';
-import type { Delivered, Delivery, SizeLimit } from '../clips.ts';
+import type { Clip, Delivery, SizeLimit } from '../clips.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
 import { SlotQueue } from '../platform/runtime/slot-queue.ts';
 import {
@@ -53,13 +53,11 @@ export function createSpeechOperations(options: SpeechOperationsOptions) {
       call: Call,
       request: SpeechRequest,
       { fresh, inlineBytesMax }: SynthesizeOptions,
-    ): Promise<Delivered> {
+    ): Promise<Clip> {
       const { caller, signal } = call;
       const plan = await speech.plan(request, caller);
       const sizeLimit = request.returnFormat === 'url' ? undefined : toSizeLimit(inlineBytesMax);
-      const clip = fresh ? undefined : await delivery.findCached(plan, caller);
-      // The clip may have been removed in the meantime.
-      const cached = clip && (await delivery.openCached(clip, plan));
+      const cached = fresh ? undefined : await delivery.find(plan, caller);
       // The text of cached audio was checked before.
       if (!cached) plan.check();
       const onFirstSound = () => call.reportSpeech({ firstSoundMs: performance.now() - call.begunMs });

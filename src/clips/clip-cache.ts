@@ -7,7 +7,6 @@ import type { ClipMemory, ReadClip } from './clip-memory.ts';
 import { keptMsMin } from './clip-remover.ts';
 import type { ClipRow, ClipRows } from './clip-rows.ts';
 import type { StorePatience } from './store-patience.ts';
-import type { ClipRecord } from './stored-clip.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
 /** A cached clip is reused only while at least this share of its lifetime remains. */
@@ -68,7 +67,7 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
      * Reads the audio of a clip, which stays readable even if the clip is removed. Undefined if the clip was already
      * removed or the store is slow.
      */
-    async read(clip: ClipRecord): Promise<ReadClip | undefined> {
+    async read(clip: ClipRow): Promise<ReadClip | undefined> {
       let sound: ReadClip | undefined;
       let isAwaited = true;
       await patience.run(async () => {

@@ -17,6 +17,26 @@ export interface ClipRemoverOptions {
   onFault(fault: unknown): void;
 }
 
+/** Removes the owner's audio. Returns false if there is none, or if it has expired. */
+export async function removeAudio(
+  { clips, index, room }: RemoveAudioOptions,
+  audioId: string,
+  ownerId: string,
+): Promise<boolean> {
+  const row = await index.markDeleted(audioId, ownerId, Date.now());
+  if (!row) return false;
+  await removeClip(clips, audioId);
+  await index.markPurged([audioId], Date.now());
+  room.noteRemoved({ accountId: row.accountId ?? row.ownerId, byteCount: row.byteCount });
+  return true;
+}
+
+interface RemoveAudioOptions {
+  clips: Pick<ClipStore, 'remove'>;
+  index: Pick<ClipRows, 'markDeleted' | 'markPurged'>;
+  room: { noteRemoved(row: Pick<StoredClipRow, 'accountId' | 'byteCount'>): void };
+}
+
 export type ClipRemover = ReturnType<typeof createClipRemover>;
 
 export function createClipRemover({ clips, index, onRemoved, onFault }: ClipRemoverOptions) {

@@ -55,10 +55,6 @@ export const voiceIdsOf = ({ voiceId, otherVoiceIds }: Pick<ClipRow, 'voiceId' |
   ...(otherVoiceIds?.split(' ').filter(Boolean).map(decodeURIComponent) ?? []),
 ];
 
-type OptionalColumn = 'otherVoiceIds' | 'fingerprint' | 'origin' | 'speechCheck';
-
-export type NewClipRow = Omit<ClipRow, 'deletedAtMs' | OptionalColumn> & Partial<Pick<ClipRow, OptionalColumn>>;
-
 export type ClipRows = ReturnType<typeof createClipRows>;
 
 interface ClipRowsOptions {
@@ -92,16 +88,8 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
     }
   };
   return {
-    async add(clip: NewClipRow): Promise<void> {
-      const row = {
-        otherVoiceIds: null,
-        fingerprint: null,
-        origin: null,
-        speechCheck: null,
-        ...clip,
-        deletedAtMs: null,
-      };
-      await store.query(columns.insert, ...columns.valuesOf(row));
+    async add(clip: ClipRow): Promise<void> {
+      await store.query(columns.insert, ...columns.valuesOf(clip));
     },
     /** Finds a clip, even if it has expired or been deleted. */
     async find(clipId: string): Promise<ClipRow | undefined> {

@@ -17,14 +17,14 @@ import {
   type SpeechRequest,
 } from '../speech.ts';
 import { createClipCache } from './clip-cache.ts';
-import { type ClipMemory, type ClipPieces, createClipMemory, type ReadClip } from './clip-memory.ts';
+import { type ClipMemory, type ClipPieces, createClipMemory } from './clip-memory.ts';
+import { removeAudio } from './clip-remover.ts';
 import type { ClipRoom } from './clip-room.ts';
 import type { ClipRow, ClipRows, SpeechCheck } from './clip-rows.ts';
+import { openClipWriter } from './clip-writer.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 import { type AudioWatch, createSpeaking, type Spoken } from './speaking.ts';
 import { createStorePatience } from './store-patience.ts';
-import { removeClip } from './stored-captions.ts';
-import { accountOf, type ClipRecord, storeClip } from './stored-clip.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
 export type Delivery = ReturnType<typeof createDelivery>;
@@ -33,7 +33,11 @@ interface DeliverOptions extends AudioWatch {
   fresh: boolean;
 }
 
-export interface DeliveredFacts {
+/**
+ * Spoken audio, as a caller receives it. If the answer is the audio itself, the audio is already open. It must be read to
+ * the end or closed, and stays readable even if its file is removed.
+ */
+export interface Clip {
   audioId: string;
   voice: Voice;
   chars: number;
@@ -54,13 +58,6 @@ export interface DeliveredFacts {
   /** URLs of the requested captions. */
   captionUrls: Partial<Record<CaptionKind, string>>;
   expiresAt: Date;
-}
-
-/**
- * If the answer is the audio itself, the audio is already open. It must be read to the end or closed, and stays
- * readable even if the clip is removed.
- */
-export interface Delivered extends DeliveredFacts {
   /** Opens the file, which can be read once. */
   open(): ClipPieces;
   close(): void;
@@ -92,24 +89,29 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
   const waiting = new Map<string, Set<() => void>>();
 
   /** Undefined if the audio was removed before it could be opened. */
-  const answer = async (
+  const toClip = async (
     { request, main }: Plan,
-    { clip, held }: Spoken,
+    { row, read }: Spoken,
     isCached: boolean,
-  ): Promise<Delivered | undefined> => {
-    const read = () => held?.read() ?? (isCached ? cache.read(clip) : memory.read(clip));
-    const sound = request.returnFormat === 'url' ? readLater(memory, clip) : await read();
-    return (
-      sound && { ...factsOf(clip, main.offered.voice, isCached, request), open: () => sound.pieces, close: sound.close }
-    );
+  ): Promise<Clip | undefined> => {
+    const { voice } = main.offered;
+    if (request.returnFormat === 'url')
+      return { ...factsOf(row, voice, isCached, request), open: () => readLater(memory, row), close() {} };
+    const sound = read?.() ?? (await (isCached ? cache : memory).read(row));
+    return sound && { ...factsOf(row, voice, isCached, request), open: () => sound.pieces, close: sound.close };
+  };
+
+  const findRow = async (plan: Plan, { callerId }: Caller): Promise<Spoken | undefined> => {
+    const row = await cache.find(plan, callerId);
+    return row && { row };
   };
 
   return {
-    /** Finds the cached clip of an identical request by the same caller. The request then needs no plan. */
-    findCached: (plan: Plan, { callerId }: Caller): Promise<ClipRow | undefined> => cache.find(plan, callerId),
-
-    /** Opens a cached clip. Undefined if the clip was removed in the meantime. */
-    openCached: (clip: ClipRow, plan: Plan): Promise<Delivered | undefined> => answer(plan, { clip }, true),
+    /** Finds the clip of an identical earlier request by the same caller. The texts are then neither checked nor cut. */
+    async find(plan: Plan, caller: Caller): Promise<Clip | undefined> {
+      const found = await findRow(plan, caller);
+      return found && toClip(plan, found, true);
+    },
 
     /**
      * Speaks the text, or uses the cache unless the answer must be `fresh`. An answer with a link resolves when the clip
@@ -120,8 +122,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       caller: Caller,
       signal: AbortSignal,
       { fresh, onSpoken = () => {}, ...watch }: DeliverOptions,
-    ): Promise<Delivered> {
-      const { callerId } = caller;
+    ): Promise<Clip> {
       const isLink = plan.request.returnFormat === 'url';
       const makeFor = (until: AbortSignal, payers: ReadonlySet<() => void>): Promise<Spoken> => {
         const onDone = () => {
@@ -130,26 +131,25 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
         return speaking[isLink ? 'intoClip' : 'intoMemory'](plan, caller, until, { ...watch, onSpoken: onDone });
       };
       const makeOwn = async () => {
-        const made = await answer(plan, await makeFor(signal, new Set([onSpoken])), false);
+        const made = await toClip(plan, await makeFor(signal, new Set([onSpoken])), false);
         // If memory is short, the audio is only in the store, which may already have removed it to make room.
         if (!made) throw new Failure('storage_full', { retryAfterSeconds: 1 });
         return made;
       };
       if (fresh) return makeOwn();
-      const find = async (): Promise<Spoken | undefined> => {
-        const clip = await cache.find(plan, callerId);
-        return clip && { clip };
-      };
       const kind = isLink ? 'link' : `sound ${watch.sizeLimit?.bytesMax ?? ''}`;
       // A caller without a deadline must not share a refusal with a caller that has a deadline.
       const patience = caller.deadlineMs === undefined ? '' : ' until';
-      const flight = `${callerId} ${plan.keyOf(bestCasting)} ${kind}${patience}`;
+      const flight = `${caller.callerId} ${plan.keyOf(bestCasting)} ${kind}${patience}`;
       const payers = waiting.get(flight) ?? new Set();
       waiting.set(flight, payers.add(onSpoken));
       try {
         const make = (until: AbortSignal) => makeFor(until, payers);
-        const { value: spoken, isMade } = await singleFlight.run(flight, signal, { find, make });
-        return (await answer(plan, spoken, !isMade)) ?? (await makeOwn());
+        const { value: spoken, isMade } = await singleFlight.run(flight, signal, {
+          find: () => findRow(plan, caller),
+          make,
+        });
+        return (await toClip(plan, spoken, !isMade)) ?? (await makeOwn());
       } finally {
         payers.delete(onSpoken);
         if (payers.size === 0) waiting.delete(flight);
@@ -166,11 +166,11 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       const meter = await openMeter?.();
       try {
         const bytes = expectedBytesOf(plan.request);
-        const reservation = await room.reserve({ accountId: accountOf(caller), bytes, isLinked: true });
-        const options = { clips, index, keepMs, reservation, caller, isLinked: true, isCached: false };
-        const stored = storeClip(speech.speak(plan, caller, signal, { pace }), options);
+        const options = { clips, index, room, bytes, keepMs, caller, isLinked: true, isCached: false };
+        await using writer = await openClipWriter(options);
         let link = {};
-        for await (const event of stored.events) {
+        for await (const event of speech.speak(plan, caller, signal, { pace })) {
+          await writer.write(event);
           if (event.type === 'info') {
             link = { audioUrl: urlOf({ clipId: event.audioId, format: event.format }) };
             const manifestUrl = manifestUrlOf(event.audioId);
@@ -186,11 +186,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
 
     /** Deletes the audio. Throws `not_found` if the caller has no audio with this id. */
     async remove(audioId: string, caller: Caller): Promise<void> {
-      const clip = await index.markDeleted(audioId, caller.callerId, Date.now());
-      if (!clip) throw new Failure('not_found');
-      await removeClip(clips, audioId);
-      await index.markPurged([audioId], Date.now());
-      room.noteRemoved({ accountId: clip.accountId ?? clip.ownerId, byteCount: clip.byteCount });
+      if (!(await removeAudio({ clips, index, room }, audioId, caller.callerId))) throw new Failure('not_found');
     },
   };
 }
@@ -198,10 +194,15 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
 /** Creates answers from clips, with the URLs of their files. */
 function createAnswers(links: DeliveryOptions['links']) {
   const fileUrl = (clipId: string, extension: string) => `${links.baseUrl()}/audio/${clipId}.${extension}`;
-  const urlOf = ({ clipId, format }: Pick<ClipRecord, 'clipId' | 'format'>) =>
+  const urlOf = ({ clipId, format }: Pick<ClipRow, 'clipId' | 'format'>) =>
     fileUrl(clipId, audioFormats[format as FormatName].extension);
   const manifestUrlOf = (clipId: string) => (links.hasManifests ? fileUrl(clipId, 'c2pa') : '');
-  const factsOf = (clip: ClipRecord, voice: Voice, cached: boolean, request: SpeechRequest): DeliveredFacts => ({
+  const factsOf = (
+    clip: ClipRow,
+    voice: Voice,
+    cached: boolean,
+    request: SpeechRequest,
+  ): Omit<Clip, 'open' | 'close'> => ({
     audioId: clip.clipId,
     voice,
     chars: clip.chars,
@@ -221,13 +222,8 @@ function createAnswers(links: DeliveryOptions['links']) {
   return { urlOf, manifestUrlOf, factsOf };
 }
 
-/** Opens the audio of a link only when the audio is read. */
-const readLater = (memory: Pick<ClipMemory, 'read'>, clip: ClipRecord): ReadClip => ({
-  pieces: readClip(memory, clip),
-  close() {},
-});
-
-async function* readClip(memory: Pick<ClipMemory, 'read'>, clip: ClipRecord): AsyncGenerator<Uint8Array> {
+/** Reads the audio of a link, which is opened only now. */
+async function* readLater(memory: Pick<ClipMemory, 'read'>, clip: ClipRow): AsyncGenerator<Uint8Array> {
   const stored = await memory.read(clip);
   if (!stored) throw new Failure('audio_expired');
   yield* stored.pieces;

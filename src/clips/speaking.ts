@@ -15,15 +15,16 @@ import {
 import { toCaptioned } from './captions.ts';
 import type { ReadClip } from './clip-memory.ts';
 import type { ClipRoom } from './clip-room.ts';
-import type { ClipRows } from './clip-rows.ts';
+import type { ClipRow, ClipRows } from './clip-rows.ts';
+import { type ClipWriter, openClipWriter, toClipRow } from './clip-writer.ts';
 import type { StorePatience } from './store-patience.ts';
-import { accountOf, type ClipRecord, storeClip, toClipRecord } from './stored-clip.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
-/** Spoken audio, which is also in memory unless a link was requested or memory was short. */
+/** Spoken audio. */
 export interface Spoken {
-  clip: ClipRecord;
-  held?: HeldSound | undefined;
+  row: ClipRow;
+  /** Opens the audio for one answer, if it is in memory. It is not if a link was requested or memory was short. */
+  read?(): ReadClip;
 }
 
 export interface SizeLimit {
@@ -59,74 +60,74 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
   const { speech, clips, index, room, patience, keepMs, onFault } = options;
   const memory = createSoundMemory();
 
-  const recordOptions = ({ request }: Plan, caller: Caller) => {
+  const rowOptions = ({ request }: Plan, caller: Caller) => {
     return { keepMs, caller, isLinked: request.returnFormat === 'url', isCached: true };
   };
 
-  /** Stores the audio of the events. Makes room before the first event is read. */
-  const store = async (events: AsyncIterable<SpeechEvent>, plan: Plan, caller: Caller, bytes: number) => {
+  const openWriter = (plan: Plan, caller: Caller, bytes: number) => {
     const { request, main } = plan;
     const captioned = request.captions.length > 0 ? toCaptioned(request.texts[0]!, main.languageCode) : undefined;
-    const record = recordOptions(plan, caller);
-    const reservation = await room.reserve({ accountId: accountOf(caller), bytes, isLinked: record.isLinked });
-    const stored = storeClip(events, { clips, index, reservation, captioned, ...record });
-    for await (const _ of stored.events);
-    return stored.clip;
+    return openClipWriter({ clips, index, room, bytes, captioned, ...rowOptions(plan, caller) });
   };
 
-  const keep = (held: HeldSound, plan: Plan, caller: Caller) => {
-    const stored = () => store(replay(held.events()), plan, caller, held.done.byteCount);
+  const keep = (held: MemorySound, plan: Plan, caller: Caller) => {
+    const store = async () => {
+      await using writer = await openWriter(plan, caller, held.done.byteCount);
+      for (const event of held.events()) await writer.write(event);
+      return writer.row;
+    };
     // The answer does not depend on the stored clip, so any failure is only reported.
-    return patience.run(stored).catch(onFault);
+    return patience.run(store).catch(onFault);
   };
 
   return {
-    async intoClip(plan, caller, signal, { sizeLimit: _, ...watch }) {
-      const events = watchAudio(speech.speak(plan, caller, signal), watch, signal);
-      return { clip: await store(events, plan, caller, expectedBytesOf(plan.request)) };
+    async intoClip(plan, caller, signal, options) {
+      const watch = createWatch(options, signal);
+      await using writer = await openWriter(plan, caller, expectedBytesOf(plan.request));
+      for await (const event of speech.speak(plan, caller, signal)) {
+        watch(event);
+        await writer.write(event);
+      }
+      return { row: writer.row! };
     },
 
-    async intoMemory(plan, caller, signal, watch) {
+    async intoMemory(plan, caller, signal, options) {
       const expected = expectedBytesOf(plan.request);
-      const events = watchAudio(speech.speak(plan, caller, signal), watch, signal);
-      if (!memory.hasRoom(expected)) return { clip: await store(events, plan, caller, expected) };
+      if (!memory.hasRoom(expected)) return this.intoClip(plan, caller, signal, options);
+      const watch = createWatch(options, signal);
       const held = memory.open();
+      let writer: ClipWriter | undefined;
       try {
-        for (let next = await events.next(); !next.done; next = await events.next()) {
-          if (held.add(next.value)) continue;
-          const all = replay([...held.events(), next.value], events);
-          const clip = await store(all, plan, caller, expected);
-          held.release();
-          return { clip };
+        for await (const event of speech.speak(plan, caller, signal)) {
+          watch(event);
+          if (!writer && held.add(event)) continue;
+          if (!writer) {
+            writer = await openWriter(plan, caller, expected);
+            for (const before of held.events()) await writer.write(before);
+            held.release();
+          }
+          await writer.write(event);
         }
-        const clip = await keep(held, plan, caller);
+        if (writer) return { row: writer.row! };
+        const row = await keep(held, plan, caller);
         // If the caller has left, nobody would read the answer.
         signal.throwIfAborted();
         // The audio stays in memory, because other clips may displace the stored clip before the answer is read.
-        return { clip: clip ?? toClipRecord(held.info, held.done, recordOptions(plan, caller)), held };
+        return { row: row ?? toClipRow(held.info, held.done, rowOptions(plan, caller)), read: () => held.read() };
       } catch (error) {
         held.release();
         throw error;
       } finally {
-        await events.return(undefined);
+        await writer?.[Symbol.asyncDispose]();
       }
     },
   };
 }
 
-async function* replay(before: readonly SpeechEvent[], rest: Iterable<SpeechEvent> | AsyncIterable<SpeechEvent> = []) {
-  yield* before;
-  yield* rest;
-}
-
-/** Yields the events unchanged. Fails if their audio becomes too large, or if the caller has left before the end. */
-async function* watchAudio(
-  events: AsyncIterable<SpeechEvent>,
-  { sizeLimit, onFirstSound, onSpoken }: AudioWatch,
-  signal: AbortSignal,
-): AsyncGenerator<SpeechEvent, undefined> {
+/** Returns a function for each event. It throws if the audio becomes too large, or if the caller leaves before the end. */
+function createWatch({ sizeLimit, onFirstSound, onSpoken }: AudioWatch, signal: AbortSignal) {
   let byteCount = 0;
-  for await (const event of events) {
+  return (event: SpeechEvent): void => {
     if (event.type === 'audio') {
       if (byteCount === 0) onFirstSound?.();
       byteCount += event.audio.length;
@@ -137,30 +138,16 @@ async function* watchAudio(
       signal.throwIfAborted();
       onSpoken?.();
     }
-    yield event;
-  }
+  };
 }
 
 const heldBytesMaxDefault = 128 << 20;
-
-interface HeldSound {
-  /** Adds an event of a stream. Returns false without adding the event if there is no room for its audio. */
-  add(event: SpeechEvent): boolean;
-  /** Returns the added events in the order of a stream, without word times. */
-  events(): (SpeechInfo | SpeechAudio | SpeechDone)[];
-  readonly info: SpeechInfo;
-  readonly done: SpeechDone;
-  /** Opens the finished file for one answer. The memory is released when all opened files are read or closed. */
-  read(): ReadClip;
-  /** Releases the memory; the audio can no longer be read. */
-  release(): void;
-}
 
 export function createSoundMemory(bytesMax = heldBytesMaxDefault) {
   const memory = { bytes: 0, bytesMax };
   return {
     hasRoom: (bytes: number): boolean => memory.bytes + bytes <= bytesMax,
-    open: (): HeldSound => new MemorySound(memory),
+    open: () => new MemorySound(memory),
   };
 }
 
@@ -169,7 +156,7 @@ interface Memory {
   bytesMax: number;
 }
 
-/** Counted bytes of a `HeldSound`. Garbage collection also releases them, because an answer may never be read. */
+/** Counted bytes of a `MemorySound`. Garbage collection also releases them, because an answer may never be read. */
 interface Share {
   memory: Memory;
   bytes: number;
@@ -181,7 +168,7 @@ const giveBack = (share: Share) => {
 };
 const forgotten = new FinalizationRegistry<Share>(giveBack);
 
-class MemorySound implements HeldSound {
+class MemorySound {
   readonly #share: Share;
   #info: SpeechInfo | undefined;
   #audio: SpeechAudio[] = [];
@@ -193,6 +180,7 @@ class MemorySound implements HeldSound {
     forgotten.register(this, this.#share);
   }
 
+  /** Adds an event of a stream. Returns false without adding the event if there is no room for its audio. */
   add(event: SpeechEvent): boolean {
     if (event.type === 'info') this.#info = event;
     else if (event.type === 'done') this.#done = event;
@@ -207,6 +195,7 @@ class MemorySound implements HeldSound {
     return true;
   }
 
+  /** Returns the added events in the order of a stream, without word times. */
   events(): (SpeechInfo | SpeechAudio | SpeechDone)[] {
     return [...(this.#info ? [this.#info] : []), ...this.#audio, ...(this.#done ? [this.#done] : [])];
   }
@@ -219,6 +208,7 @@ class MemorySound implements HeldSound {
     return this.#done!;
   }
 
+  /** Opens the finished file for one answer. The memory is released when all opened files are read or closed. */
   read(): ReadClip {
     this.#readers++;
     let isOpen = true;
@@ -245,6 +235,7 @@ class MemorySound implements HeldSound {
     }
   }
 
+  /** Releases the memory; the audio can no longer be read. */
   release(): void {
     giveBack(this.#share);
     this.#audio = [];

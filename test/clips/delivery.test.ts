@@ -8,7 +8,7 @@ import type { Caller } from '../../src/accounts/keys/caller.ts';
 import { keptMsMin } from '../../src/clips/clip-remover.ts';
 import { createClipRoom } from '../../src/clips/clip-room.ts';
 import { type ClipRows, createClipRows } from '../../src/clips/clip-rows.ts';
-import { createDelivery, type Delivered, type Delivery } from '../../src/clips/delivery.ts';
+import { type Clip, createDelivery, type Delivery } from '../../src/clips/delivery.ts';
 import { openLocalClips } from '../../src/clips/stores/local-clips.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { openSqlite } from '../../src/platform/store/sqlite.ts';
@@ -71,7 +71,7 @@ const request = (fields: object = {}) =>
 const plan = (fields: object = {}, caller: Caller = ada) => speech.plan(request(fields), caller);
 const deliver = async (fields: object = {}, caller = ada, options = {}) =>
   delivery.deliver(await plan(fields, caller), caller, never, { fresh: false, ...options });
-const read = async (delivered: Pick<Delivered, 'open'>) => Buffer.concat(await Array.fromAsync(delivered.open()));
+const read = async (delivered: Pick<Clip, 'open'>) => Buffer.concat(await Array.fromAsync(delivered.open()));
 const storedFiles = () =>
   readdirSync(join(folder, 'audio'), { recursive: true }).filter((name) => /aud_/.test(String(name)));
 

@@ -13,6 +13,7 @@ import {
 import { Failure } from '../../platform/errors.ts';
 import { createId } from '../../platform/runtime/id.ts';
 import { autoLanguage, type SpeechRequest } from '../../speech.ts';
+import { removeAudio } from '../clip-remover.ts';
 import type { Reservation } from '../clip-room.ts';
 import { type ClipRow, toVoiceList } from '../clip-rows.ts';
 import { hasPlace, signFile } from '../provenance/places.ts';
@@ -20,7 +21,6 @@ import { removeClip } from '../stored-captions.ts';
 import { storeBookCaptions } from './chapter-captions.ts';
 import { expiryOf, type JobSettings, toPartRequest } from './job-request.ts';
 import type { ChapterRow, JobRow } from './job-rows.ts';
-import { removeChapterAudio } from './job-sweep.ts';
 import type { JobTools } from './job-tools.ts';
 
 /** Number of random bits of an audio id, so that nobody can guess a public audio URL. */
@@ -48,10 +48,16 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
     await removeOnFailure(index.add(clip), clip.clipId, tools);
     reservation.keep(clip.byteCount);
     // If a voice was deleted or withdrawn meanwhile, its chapters are gone and the joined file must be removed too.
-    if (!(await areLive(finished, tools))) return await removeChapterAudio(tools, clip.clipId, job.ownerId);
+    if (!(await areLive(finished, tools))) {
+      await removeAudio(tools, clip.clipId, job.ownerId);
+      return;
+    }
     const { clipId: audioId, seconds } = clip;
     const ended = await rows.end(job.jobKey, { status: 'succeeded', nowMs, expiresAtMs, audioId, seconds });
-    if (!ended) return await removeChapterAudio(tools, audioId, job.ownerId);
+    if (!ended) {
+      await removeAudio(tools, audioId, job.ownerId);
+      return;
+    }
     const chapterIds = finished.map(({ row }) => row.audioId!);
     await index.expireAt(chapterIds, expiresAtMs);
   } finally {

@@ -28,22 +28,12 @@ async function openCues(clips: Drafts, audioId: string) {
   };
 }
 
-interface CaptionOptions {
-  clips: Drafts;
-  languageCode: string;
-  textOf(part: number): MarkedText;
-}
-
-/** Yields all events unchanged. Stores the captions before the event `done`, and removes them if its reader fails. */
-export async function* storeChapterCaptions(
-  events: AsyncIterable<SpeechEvent>,
-  { clips, languageCode, textOf }: CaptionOptions,
-): AsyncGenerator<SpeechEvent> {
+/** Stores the captions of a chapter event by event. They are complete with the event `done`. */
+export function createChapterCaptions(clips: Drafts, languageCode: string, textOf: (part: number) => MarkedText) {
   let cues: Awaited<ReturnType<typeof openCues>> | undefined;
   let words: TimedWord[] = [];
-  let isUnread = false;
-  try {
-    for await (const event of events) {
+  return {
+    async write(event: SpeechEvent): Promise<void> {
       if (event.type === 'info') cues = await openCues(clips, event.audioId);
       else if (event.type === 'timestamps') words.push(...event.words);
       else if (event.type === 'chunk_done') {
@@ -51,14 +41,13 @@ export async function* storeChapterCaptions(
         if (words.length > 0) await cues!.add(toCues(captioned, words, event.endSeconds));
         words = [];
       } else if (event.type === 'done') await cues!.commit();
-      isUnread = event.type === 'done';
-      yield event;
-      isUnread = false;
-    }
-  } finally {
-    await cues?.discard();
-    if (isUnread) await cues?.remove().catch(() => undefined);
-  }
+    },
+    /** Removes the captions unless the audio is stored. */
+    async close(isStored: boolean): Promise<void> {
+      await cues?.discard();
+      if (!isStored) await cues?.remove().catch(() => undefined);
+    },
+  };
 }
 
 interface CaptionedChapter {

@@ -3,12 +3,12 @@
 import { encodedRateOf } from '../../audio.ts';
 import { bestCasting, cutsOf, expectedBytesOf, type Feed } from '../../speech.ts';
 import { type MarkedText, type MarkupKind, readMarkup } from '../../text.ts';
-import { storeClip } from '../stored-clip.ts';
-import { storeChapterCaptions } from './chapter-captions.ts';
+import { removeAudio } from '../clip-remover.ts';
+import { openClipWriter } from '../clip-writer.ts';
+import { createChapterCaptions } from './chapter-captions.ts';
 import { chapterLeaseMs, jobKeepHoursMax } from './job-limits.ts';
 import { type JobSettings, toPartRequest } from './job-request.ts';
 import type { ChapterRow, JobRow, JobRows } from './job-rows.ts';
-import { removeChapterAudio } from './job-sweep.ts';
 import type { JobTools } from './job-tools.ts';
 import { keepSegments } from './kept-segments.ts';
 import { withReadingPauses } from './reading-pauses.ts';
@@ -48,23 +48,21 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     offsetOf: (part) => parts.of(part).offset,
   });
   const bytes = expectedBytesOf({ ...request, chars: row.chars });
-  const reservation = await room.reserve({ accountId: caller.accountId, bytes, isLinked: true });
-  const spoken = speech.speakKept({ ...plan, cuts }, caller, signal, keep);
-  const { languageCode } = main;
-  const captioning = { clips, languageCode, textOf: (part: number) => parts.of(part).marked };
-  const events = request.captions.length > 0 ? storeChapterCaptions(spoken, captioning) : spoken;
-  const stored = storeClip(events, {
-    clips,
-    index,
-    reservation,
-    caller,
-    keepMs: keepMsUnfinished,
-    isLinked: true,
-    isCached: false,
-  });
-  // The signal is not checked after the last event, because a chapter whose file is stored should be finished.
-  for await (const { type } of stored.events) if (type !== 'done') signal.throwIfAborted();
-  const { clipId: audioId, seconds } = stored.clip;
+  const options = { clips, index, room, bytes, caller, keepMs: keepMsUnfinished, isLinked: true, isCached: false };
+  await using writer = await openClipWriter(options);
+  const textOf = (part: number) => parts.of(part).marked;
+  const captions = request.captions.length > 0 ? createChapterCaptions(clips, main.languageCode, textOf) : undefined;
+  try {
+    for await (const event of speech.speakKept({ ...plan, cuts }, caller, signal, keep)) {
+      await captions?.write(event);
+      await writer.write(event);
+      // The signal is not checked after the last event, because a chapter whose file is stored should be finished.
+      if (event.type !== 'done') signal.throwIfAborted();
+    }
+  } finally {
+    await captions?.close(writer.row !== undefined);
+  }
+  const { clipId: audioId, seconds } = writer.row!;
   const sampleCount = Math.round(seconds * encodedRateOf(request.format, request.sampleRateHz));
   try {
     const done = { holder, audioId, seconds, sampleCount, keepUntilMs: Date.now() + keepMsMax };
@@ -86,7 +84,7 @@ async function removeUnfinished(
   const present = (await tools.rows.chaptersOf(jobKey)).find((each) => each.chapter === chapter);
   // If the chapter is finished with this audio after the check, the joiner finds the file missing, and the chapter is
   // spoken again.
-  if (present?.audioId !== audioId) await removeChapterAudio(tools, audioId, ownerId);
+  if (present?.audioId !== audioId) await removeAudio(tools, audioId, ownerId);
 }
 
 interface Part {

@@ -2,7 +2,7 @@
 // quota counts them and they are large.
 
 import { ownTurn } from '../../platform/runtime/steps.ts';
-import { removeClip } from '../stored-captions.ts';
+import { removeAudio } from '../clip-remover.ts';
 import { jobSweepMs, leftSegmentsMs } from './job-limits.ts';
 import type { JobRow } from './job-rows.ts';
 import type { JobTools } from './job-tools.ts';
@@ -49,19 +49,6 @@ export function openJobSweep(tools: Pick<JobTools, 'rows' | 'clips' | 'index' | 
 
 type Removing = Pick<JobTools, 'rows' | 'clips' | 'index' | 'room'>;
 
-/** Removes stored audio, unless it has already expired. */
-export async function removeChapterAudio(
-  { clips, index, room }: Omit<Removing, 'rows'>,
-  audioId: string,
-  ownerId: string,
-): Promise<void> {
-  const clip = await index.markDeleted(audioId, ownerId, Date.now());
-  if (!clip) return;
-  await removeClip(clips, audioId);
-  await index.markPurged([audioId], Date.now());
-  room.noteRemoved({ accountId: clip.accountId ?? clip.ownerId, byteCount: clip.byteCount });
-}
-
 /** Removes the audio of all segments of a job. */
 async function removeSegments({ rows, clips }: Pick<Removing, 'rows' | 'clips'>, jobKey: string): Promise<void> {
   for (const key of await rows.segmentClipsOf(jobKey)) await clips.remove(key);
@@ -92,7 +79,7 @@ export async function removeJob(tools: Removing, { jobKey, ownerId, audioId }: J
   const chapters = await rows.chaptersOf(jobKey);
   await removeSegments(tools, jobKey);
   for (const each of [audioId, ...chapters.map((chapter) => chapter.audioId)])
-    if (each) await removeChapterAudio(tools, each, ownerId);
+    if (each) await removeAudio(tools, each, ownerId);
   // Yields to the event loop before each deletion, because erasing many rows takes long.
   await ownTurn();
   await rows.remove(jobKey);

@@ -24,7 +24,7 @@ import {
   toLiveResponse,
   toStreamResponse,
 } from '../../api.ts';
-import type { Delivered } from '../../clips.ts';
+import type { Clip } from '../../clips.ts';
 import { toRequest } from '../../speech.ts';
 import { isFreshWanted } from '../net/headers.ts';
 import { callOf } from './calls.ts';
@@ -63,13 +63,13 @@ async function* toLiveInputs(messages: AsyncIterable<LiveSpeechRequest>): AsyncG
 
 type Sound = Pick<MessageInitShape<typeof SynthesizeSpeechResponseSchema>, 'audio' | 'expiresAt' | 'captions'>;
 
-const toLink = ({ audioUrl, captionUrls, expiresAt }: Delivered): Sound => ({
+const toLink = ({ audioUrl, captionUrls, expiresAt }: Clip): Sound => ({
   audio: { case: 'audioUrl', value: audioUrl },
   expiresAt: timestampFromDate(expiresAt),
   captions: Object.entries(captionUrls).map(([kind, url]) => ({ format: toEnum(CaptionFormatSchema, kind), url })),
 });
 
-async function inline(delivered: Delivered, signal: AbortSignal): Promise<Sound> {
+async function inline(delivered: Clip, signal: AbortSignal): Promise<Sound> {
   const pieces: Uint8Array[] = [];
   for await (const piece of delivered.open()) {
     signal.throwIfAborted();

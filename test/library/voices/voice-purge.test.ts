@@ -51,7 +51,7 @@ async function openStuck() {
     index.add({
       ...{ clipId, voiceId, voiceName: voiceId, ownerId: 'key', accountId: 'key', cacheKey: null, format: 'wav' },
       ...{ byteCount: 1, seconds: 1, chars: 1, sampleRateHz: 24_000, warnings: '', createdAtMs: 1, usedAtMs: null },
-      expiresAtMs,
+      ...{ expiresAtMs, otherVoiceIds: null, deletedAtMs: null, fingerprint: null, origin: null, speechCheck: null },
     });
   const areAlive = () => Promise.all(['aud_ada', 'aud_bob'].map((clipId) => index.isAlive(clipId)));
   return { store, put, addClip, areAlive, open, stuck, trouble, removed, faults, sweeps: () => sweeps };

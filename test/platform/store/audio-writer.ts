@@ -40,6 +40,7 @@ async function storeClips(): Promise<never> {
       voiceName: 'Voice',
       warnings: '',
       createdAtMs: Date.now(),
+      ...{ otherVoiceIds: null, deletedAtMs: null, fingerprint: null, origin: null, speechCheck: null },
       expiresAtMs: Date.now() + 1_000_000,
     });
     acknowledge(clipId);

@@ -25,6 +25,7 @@ for (let i = 0; i < Number(count); i++) {
     voiceName: 'Voice',
     warnings: '',
     createdAtMs: Date.now(),
+    ...{ otherVoiceIds: null, deletedAtMs: null, fingerprint: null, origin: null, speechCheck: null },
     expiresAtMs: Date.now(),
   });
   writeSync(1, `${clipId}\n`);

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../../../src/accounts/keys/caller.ts';
 import type { SpeechOperations } from '../../../src/api/speech.ts';
 import { type AudioFormat, audioFormats } from '../../../src/audio/formats.ts';
-import type { DeliveredFacts, Delivery } from '../../../src/clips/delivery.ts';
+import type { Delivery } from '../../../src/clips/delivery.ts';
 import type { Engine, Voice } from '../../../src/engines/engine.ts';
 import { Failure, type FieldViolation } from '../../../src/platform/errors.ts';
 import type { CutPlan, Plan } from '../../../src/speech/plan.ts';
@@ -139,7 +139,7 @@ export function openShortSpeech() {
     const audio = cache.get(key)!;
     const audioId = `aud_${++counts.delivered}`;
     kept.set(audioId, { owner: caller.callerId, key });
-    const facts: DeliveredFacts = {
+    const facts = {
       audioId,
       voice: check(request),
       chars: request.chars,
@@ -162,8 +162,7 @@ export function openShortSpeech() {
   };
 
   const delivery: Delivery = {
-    findCached: async () => undefined,
-    openCached: async () => undefined,
+    find: async () => undefined,
     deliver,
     storeStream: stream,
     async remove(audioId, caller) {

@@ -2,7 +2,7 @@
 import type { FastifyReply } from 'fastify';
 import { type LiveEvent, roundSeconds } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
-import type { Delivered, DeliveredFacts } from '../../../clips.ts';
+import type { Clip } from '../../../clips.ts';
 import type { CaptionKind, SpeechInfo } from '../../../speech.ts';
 import { headerText, manifestLink } from '../../net/headers.ts';
 import type { ReplyHeaderName } from '../documented-headers.ts';
@@ -11,7 +11,7 @@ export type SpeechHeaders = Partial<Record<ReplyHeaderName, string>>;
 
 /** Headers for audio in the body. */
 export function soundHeaders(
-  { audioId, voice, format, chars, sampleRateHz }: SpeechInfo | DeliveredFacts,
+  { audioId, voice, format, chars, sampleRateHz }: SpeechInfo | Clip,
   method: 'rest' | 'streaming',
 ): SpeechHeaders & Record<'content-type', string> {
   const { name, contentType, extension } = audioFormats[format];
@@ -28,7 +28,7 @@ export function soundHeaders(
 }
 
 /** Headers for any audio, with its duration if it is known. */
-export const resultHeaders = (result: SpeechInfo | DeliveredFacts): SpeechHeaders => ({
+export const resultHeaders = (result: SpeechInfo | Clip): SpeechHeaders => ({
   'X-Audio-Id': result.audioId,
   'X-Cache': 'cached' in result && result.cached ? 'HIT' : 'MISS',
   ...(result.warnings.length > 0 && { 'X-Warnings': result.warnings.join(', ') }),
@@ -52,7 +52,7 @@ export async function* withWarnings(reply: FastifyReply, events: AsyncIterable<L
 type WholeHeaders = SpeechHeaders & Readonly<Record<'content-type' | 'content-length', string>>;
 
 /** Headers for complete audio in the body. */
-export const wholeHeaders = (facts: DeliveredFacts): WholeHeaders => ({
+export const wholeHeaders = (facts: Clip): WholeHeaders => ({
   ...soundHeaders(facts, 'rest'),
   ...resultHeaders(facts),
   'content-length': String(facts.byteCount),
@@ -67,7 +67,7 @@ const captionHeaderNames: Readonly<Record<CaptionKind, ReplyHeaderName>> = {
   vtt: 'X-Captions-Vtt',
 };
 
-export const captionHeaders = ({ captionUrls }: Delivered): SpeechHeaders =>
+export const captionHeaders = ({ captionUrls }: Clip): SpeechHeaders =>
   Object.fromEntries(Object.entries(captionUrls).map(([kind, url]) => [captionHeaderNames[kind as CaptionKind], url]));
 
 /**

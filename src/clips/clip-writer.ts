@@ -1,0 +1,135 @@
+// Stores the audio of a stream event by event: first as a draft, at the end as an indexed clip with its final header. A
+// stream that fails or is abandoned leaves no clip and releases its reserved room.
+import type { Caller } from '../accounts.ts';
+import { createFingerprint } from '../audio.ts';
+import type { SpeechDone, SpeechEvent, SpeechInfo, TimedWord } from '../speech.ts';
+import { type CaptionedText, toCues } from './captions.ts';
+import type { ClipRoom, Reservation } from './clip-room.ts';
+import { type ClipRow, type ClipRows, type SpeechCheck, toVoiceList } from './clip-rows.ts';
+import { removeClip, storeCaptions } from './stored-captions.ts';
+import type { ClipDraft, ClipStore } from './stores/clip-store.ts';
+
+interface ClipRowOptions {
+  keepMs: number;
+  caller: Caller;
+  /** Whether the caller receives a link to the clip. */
+  isLinked: boolean;
+  /** Whether later requests may be answered from the clip. */
+  isCached: boolean;
+}
+
+interface ClipWriterOptions extends ClipRowOptions {
+  clips: ClipStore;
+  index: Pick<ClipRows, 'add' | 'markDeleted'>;
+  room: Pick<ClipRoom, 'reserve'>;
+  /** Expected size of the audio. */
+  bytes: number;
+  /** The text of the captions. Undefined if there are no captions. */
+  captioned?: CaptionedText | undefined;
+}
+
+/** Makes room for a clip, or throws `storage_full`. */
+export async function openClipWriter(options: ClipWriterOptions): Promise<ClipWriter> {
+  const { room, caller, bytes, isLinked } = options;
+  return new ClipWriter(options, await room.reserve({ accountId: accountOf(caller), bytes, isLinked }));
+}
+
+export class ClipWriter {
+  readonly #options: ClipWriterOptions;
+  readonly #reservation: Reservation;
+  readonly #words: TimedWord[] = [];
+  readonly #fingerprint = createFingerprint();
+  #info: SpeechInfo | undefined;
+  #draft: ClipDraft | undefined;
+  #byteCount = 0;
+  /** The row of the clip, after the event `done` was written. */
+  row: ClipRow | undefined;
+
+  constructor(options: ClipWriterOptions, reservation: Reservation) {
+    this.#options = options;
+    this.#reservation = reservation;
+  }
+
+  /** Stores the next event of the stream. */
+  async write(event: SpeechEvent): Promise<void> {
+    if (event.type === 'info') {
+      this.#info = event;
+      this.#draft = await this.#options.clips.create(event.audioId, event.contentType);
+    } else if (event.type === 'audio') {
+      this.#byteCount += event.audio.length;
+      await this.#reservation.grow(this.#byteCount);
+      this.#fingerprint.update(event.audio);
+      await this.#draft!.write(event.audio);
+    } else if (event.type === 'timestamps' && this.#options.captioned) this.#words.push(...event.words);
+    else if (event.type === 'done') {
+      await this.#draft!.commit(event.head);
+      const row = { ...toClipRow(this.#info!, event, this.#options), fingerprint: this.#fingerprint.digest() };
+      await addOrRemove(row, this.#info!, this.#words, this.#options);
+      this.#reservation.keep(row.byteCount);
+      this.row = row;
+    }
+  }
+
+  /** Releases the room, and leaves no clip if the stream was not written to its end. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#reservation.release();
+    await this.#draft?.discard();
+  }
+}
+
+export const accountOf = ({ accountId, callerId }: Caller): string => accountId ?? callerId;
+
+export function toClipRow(
+  info: SpeechInfo,
+  done: Pick<SpeechDone, 'byteCount' | 'seconds' | 'chars' | 'suspects'>,
+  { keepMs, caller, isLinked, isCached }: ClipRowOptions,
+): ClipRow {
+  const now = Date.now();
+  return {
+    clipId: info.audioId,
+    ownerId: caller.callerId,
+    accountId: accountOf(caller),
+    cacheKey: isCached ? info.cacheKey!() : null,
+    format: info.format,
+    byteCount: done.byteCount,
+    seconds: done.seconds,
+    chars: done.chars,
+    sampleRateHz: info.sampleRateHz,
+    voiceId: info.voice.voiceId,
+    voiceName: info.voice.name,
+    otherVoiceIds: toVoiceList(info.others.map(({ voice }) => voice.voiceId)),
+    warnings: info.warnings.join(' '),
+    createdAtMs: now,
+    expiresAtMs: now + keepMs,
+    deletedAtMs: null,
+    usedAtMs: isLinked ? now : null,
+    fingerprint: null,
+    origin: info.origin ? JSON.stringify(info.origin) : null,
+    speechCheck: checkOf(done),
+  };
+}
+
+const checkOf = ({ suspects }: Pick<SpeechDone, 'suspects'>): SpeechCheck => {
+  if (!suspects) return 'unchecked';
+  return suspects.length > 0 ? 'suspect' : 'good';
+};
+
+/** Stores the captions and indexes the clip. Removes the clip after an error or if its voice has been deleted. */
+async function addOrRemove(
+  clip: ClipRow,
+  { ended }: SpeechInfo,
+  words: readonly TimedWord[],
+  { clips, index, captioned }: ClipWriterOptions,
+): Promise<void> {
+  try {
+    if (captioned) await storeCaptions(clips, clip.clipId, toCues(captioned, words, clip.seconds));
+    await index.add(clip);
+    if (ended?.aborted) {
+      await index.markDeleted(clip.clipId, clip.ownerId, Date.now());
+      throw ended.reason;
+    }
+  } catch (error) {
+    await removeClip(clips, clip.clipId).catch(() => undefined);
+    throw error;
+  }
+}
