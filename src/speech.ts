@@ -41,7 +41,7 @@ export { openTranscriber } from './speech/transcription.ts';
 
 // Voices
 
-export { type DefaultVoice, findDefault } from './speech/default-voice.ts';
+export { bindingIdsOf, blendOf, createVoices, type DefaultVoice, findDefault, isNatural, isOfAnother, isSpokenBy, nearestVoice, type OfferedVoice, ownerOf, type VoiceOwner, type Voices, voicesFor } from './speech/voice.ts';
 export {
   ofEveryone,
   type StoredBinding,
@@ -53,20 +53,6 @@ export {
   type VoiceTexts,
   voiceAccesses,
 } from './speech/stored-voices.ts';
-export {
-  bindingIdsOf,
-  blendOf,
-  createVoices,
-  isNatural,
-  isOfAnother,
-  isSpokenBy,
-  nearestVoice,
-  type OfferedVoice,
-  ownerOf,
-  type VoiceOwner,
-  type Voices,
-  voicesFor,
-} from './speech/voice.ts';
 
 // Lexicons
 
@@ -91,6 +77,6 @@ export { createWordAt, type TimedWord } from './speech/word-timing.ts';
 
 export { FileOfTurns } from './speech/file-of-turns.ts';
 export { isMiss } from './speech/find-current.ts';
-export type { Marking } from './speech/marking.ts';
+export { type Marking } from './speech/cast.ts';
 export { Schedule } from './speech/schedule.ts';
 export { createSpeech, type Speech } from './speech/synthesize.ts';

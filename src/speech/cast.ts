@@ -1,5 +1,6 @@
 // Finds the cast of a request before anything is spoken: the request's own voice and the voices named in its markup.
 // Each voice is found once, with the engines that can speak it. A `Casting` chooses one engine per voice.
+import { joinOrigins, type Origin, sourceTypes } from '../audio.ts';
 import type { EngineCapabilities } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
 import { type MarkedText, positionIn, type RunStyle, type VoiceName } from '../text.ts';
@@ -108,4 +109,25 @@ function toCastVoice(offered: OfferedVoice, requested: string): CastVoice {
   const languageCode = voice.languageCodes[0]!;
   const own = speakersOf(languageCode);
   return { offered, languageCode, bindings: own.length > 0 ? own : bindings };
+}
+
+/** Information about the installation that is written into files. */
+export type Marking = Pick<Origin, 'software' | 'operator'>;
+
+/** Returns the origin of a request whose engines are chosen by `casting`; undefined without marking. */
+export function originOf(marking: Marking | undefined, { main, others }: Cast, casting: Casting): Origin | undefined {
+  if (!marking) return undefined;
+  const origins = [main, ...others].map((cast): Origin => {
+    const { engine, speaker, openClone } = casting(cast);
+    // The labels of a clone are ignored, because its owner chooses them.
+    const model = openClone ? undefined : (speaker.labels.model ?? speaker.labels.base);
+    const medium = engine.capabilities.isSynthetic ? 'algorithmicMedia' : 'trainedAlgorithmicMedia';
+    return {
+      ...marking,
+      sourceType: `${sourceTypes}${medium}`,
+      model: model === undefined ? engine.name : `${engine.name} ${model}`,
+      voice: cast.offered.voice.voiceId,
+    };
+  });
+  return joinOrigins(origins);
 }

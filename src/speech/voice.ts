@@ -327,3 +327,25 @@ function voiceNotFound(given: string, usable: readonly Named[]): never {
   const message = `Voice not found; did you mean ${meant}? GET /api/voices lists the voices of this key.`;
   throw new Failure('voice_not_found', { message, meant });
 }
+
+/** Source of the default voice: SONANT_DEFAULT_VOICE, the chosen voice, or the order of the voices. */
+type DefaultSource = 'setting' | 'choice' | 'order';
+
+export interface DefaultVoice {
+  /** The default voice; undefined if no voice can speak. */
+  offered: OfferedVoice | undefined;
+  source: DefaultSource;
+  /** The chosen voice, even if SONANT_DEFAULT_VOICE overrides the choice; undefined if no existing voice is chosen. */
+  chosen: OfferedVoice | undefined;
+}
+
+/** Finds the default voice among these voices, such as those of one user. */
+export function findDefault(voices: Voices): DefaultVoice {
+  const { setting, chosen } = voices.preferences();
+  const list = voices.list();
+  const offered = list.find(({ status, bindings }) => status === 'ready' && bindings.length > 0);
+  const isOffered = (name = '') =>
+    offered !== undefined && (offered.voice.voiceId === name || offered.aliases.includes(name));
+  const source = isOffered(setting) ? 'setting' : isOffered(chosen) ? 'choice' : 'order';
+  return { offered, source, chosen: list.find(({ voice }) => voice.voiceId === chosen) };
+}

@@ -2,9 +2,8 @@
 import { expect, test } from 'vitest';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
 import { noTexts } from '../../src/library/voices/voice-rows.ts';
-import { findDefault } from '../../src/speech/default-voice.ts';
+import { createVoices, findDefault, isSpokenBy, type OfferedVoice, voicesFor } from '../../src/speech/voice.ts';
 import { ofEveryone, type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
-import { createVoices, isSpokenBy, type OfferedVoice, voicesFor } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
 
 const keptVoice = (voiceId: string): StoredVoice => ({

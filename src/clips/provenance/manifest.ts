@@ -1,10 +1,8 @@
 // Writes a C2PA manifest (specification 2.2): a claim that a machine generated the audio, and the voice that was used.
 // The claim is bound to the file by a hash and signed with ES256. The manifest never contains the spoken text.
-import { randomUUID, sign } from 'node:crypto';
+import { createHash, randomUUID, sign } from 'node:crypto';
 import type { Origin } from '../../audio/origin.ts';
-import { encodeCbor } from './cbor.ts';
 import type { Credentials } from './certificate.ts';
-import { box, hashBox, labelledBox } from './jumbf.ts';
 
 /** The range of a manifest in a file. */
 export interface Place {
@@ -96,3 +94,53 @@ const coseSign1Tag = Buffer.of(0xd2);
 /** The `Sig_structure` of COSE_Sign1: the bytes that the signature covers. */
 export const toSignedBytes = (header: Uint8Array, claim: Uint8Array): Buffer =>
   encodeCbor(['Signature1', header, Buffer.alloc(0), claim]);
+
+/** Encodes a value. Objects and Maps become CBOR maps without their undefined members. */
+export function encodeCbor(value: unknown): Buffer {
+  if (value === null) return Buffer.of(0xf6);
+  if (typeof value === 'number') return value < 0 ? head(1, -1 - value) : head(0, value);
+  if (typeof value === 'string') return Buffer.concat([head(3, Buffer.byteLength(value)), Buffer.from(value)]);
+  if (value instanceof Uint8Array) return Buffer.concat([head(2, value.length), value]);
+  if (Array.isArray(value)) return Buffer.concat([head(4, value.length), ...value.map(encodeCbor)]);
+  const entries = value instanceof Map ? [...value] : Object.entries(value as object);
+  const kept = entries.filter(([, member]) => member !== undefined);
+  return Buffer.concat([head(5, kept.length), ...kept.flat().map(encodeCbor)]);
+}
+
+function head(major: number, number: number): Buffer {
+  if (number < 24) return Buffer.of((major << 5) | number);
+  const size = [0, 1, 2, 3].find((each) => number < 2 ** (8 * 2 ** each))!;
+  const digits = number.toString(16).padStart(2 ** (size + 1), '0');
+  return Buffer.concat([Buffer.of((major << 5) | (24 + size)), Buffer.from(digits, 'hex')]);
+}
+
+const headBytes = 8;
+const typeRest = Buffer.from('00110010800000aa00389b71', 'hex');
+
+export function box(name: string, ...parts: readonly Uint8Array[]): Buffer {
+  const head = Buffer.from(`....${name}`, 'latin1');
+  head.writeUInt32BE(parts.reduce((sum, { length }) => sum + length, 8));
+  return Buffer.concat([head, ...parts]);
+}
+
+/** Builds a labelled box. `kind` is the first four bytes of the box type. */
+export const labelledBox = (kind: string, label: string, ...boxes: readonly Uint8Array[]): Buffer =>
+  box('jumb', box('jumd', Buffer.from(kind, 'latin1'), typeRest, Buffer.from(`\x03${label}\0`)), ...boxes);
+
+/** Hash of a labelled box as C2PA defines it, without the box's length and name. */
+export const hashBox = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes.subarray(headBytes)).digest();
+
+/** Returns the boxes in a box. Returns no boxes unless there are exactly `count`, without bytes before or after them. */
+export function boxesIn(outer: Buffer, count: number): Buffer[] {
+  const boxes: Buffer[] = [];
+  let at = headBytes;
+  while (boxes.length < count && outer.length - at >= headBytes) {
+    const length = outer.readUInt32BE(at);
+    boxes.push(outer.subarray(at, at + length));
+    at += length;
+  }
+  return at === outer.length && boxes.length === count ? boxes : [];
+}
+
+/** Returns the content of the only box, apart from the description, in a labelled box. Empty if there is none. */
+export const contentOf = (labelled: Buffer): Buffer => boxesIn(labelled, 2)[1]?.subarray(headBytes) ?? Buffer.alloc(0);

@@ -1,13 +1,14 @@
 // Opens the certificate that signs manifests: the operator's, or a self-signed certificate created on first use.
+
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asConfigError } from '../../platform/runtime/config-mistakes.ts';
+import type { RowStore } from '../../platform/store/row-store.ts';
 import type { ClipConfig } from '../settings.ts';
 import { type Credentials, openSelfSigned, readCredentials } from './certificate.ts';
 import type { OpenSigner } from './places.ts';
-import type { SigningCertificateRows } from './signing-certificate-rows.ts';
 
 /** The file with the self-signed certificate and its key. */
 export const selfSignedFileOf = ({ dataDir }: Pick<ClipConfig, 'dataDir'>): string => join(dataDir, 'provenance.pem');
@@ -61,3 +62,17 @@ export function createOpenSigner(
     return opened;
   };
 }
+
+export type SigningCertificateRows = ReturnType<typeof createSigningCertificateRows>;
+
+export const createSigningCertificateRows = (store: RowStore) => ({
+  /** Stores a certificate, unless it is stored already. */
+  async add(certificate: X509Certificate): Promise<void> {
+    const insert = 'insert into signing_certificates (sha256, pem) values ($1, $2) on conflict (sha256) do nothing';
+    await store.query(insert, certificate.fingerprint256, certificate.toString());
+  },
+  /** Returns the certificates in PEM. */
+  async list(): Promise<string[]> {
+    return (await store.query<{ pem: string }>('select pem from signing_certificates')).map(({ pem }) => pem);
+  },
+});

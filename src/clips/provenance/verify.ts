@@ -1,10 +1,8 @@
 // Checks whether this service signed a manifest, and whether the manifest and its file are unchanged. The signature is
 // checked first. Nothing is decoded: what the service has signed is compared with what it would sign for this file.
 import { createHash, verify, X509Certificate } from 'node:crypto';
-import { encodeCbor } from './cbor.ts';
 import { selfSignedCa } from './certificate.ts';
-import { boxesIn, contentOf } from './jumbf.ts';
-import { bindingBox, joinStore, toReferences, toSignedBytes } from './manifest.ts';
+import { bindingBox, boxesIn, contentOf, encodeCbor, joinStore, toReferences, toSignedBytes } from './manifest.ts';
 import { findPlace } from './places.ts';
 
 interface ManifestReport {

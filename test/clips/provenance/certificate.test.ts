@@ -7,10 +7,10 @@ import { loadConfig } from '../../../src/app/config.ts';
 import { makeSelfSigned, openSelfSigned, readCredentials } from '../../../src/clips/provenance/certificate.ts';
 import {
   createOpenSigner,
+  createSigningCertificateRows,
   readOwnCertificates,
   selfSignedFileOf,
 } from '../../../src/clips/provenance/open-provenance.ts';
-import { createSigningCertificateRows } from '../../../src/clips/provenance/signing-certificate-rows.ts';
 import { verifyManifest } from '../../../src/clips/provenance/verify.ts';
 import { openStore } from '../../../src/platform/store/open-store.ts';
 import { newFolder } from '../../new-folder.ts';

@@ -3,9 +3,8 @@
 import { expect, test } from 'vitest';
 import { id3Frame, id3Of, sevenBits, vorbisBlock } from '../../../src/audio/origin.ts';
 import { wavChunk, wavFile, wavHeader } from '../../../src/audio/wav.ts';
-import { encodeCbor } from '../../../src/clips/provenance/cbor.ts';
 import { inspectFile } from '../../../src/clips/provenance/inspector.ts';
-import { box, labelledBox } from '../../../src/clips/provenance/jumbf.ts';
+import { box, encodeCbor, labelledBox } from '../../../src/clips/provenance/manifest.ts';
 import { certificatesOf, createTestSigner, plainFile, sign } from './signing.ts';
 
 const openSigner = createTestSigner();

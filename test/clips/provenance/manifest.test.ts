@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { encodeSilence, type FormatName } from '../../../src/audio/formats.ts';
 import { readWavHeader } from '../../../src/audio/wav-reader.ts';
-import { box } from '../../../src/clips/provenance/jumbf.ts';
+import { box } from '../../../src/clips/provenance/manifest.ts';
 import { findPlace } from '../../../src/clips/provenance/places.ts';
 import { verifyManifest } from '../../../src/clips/provenance/verify.ts';
 import {

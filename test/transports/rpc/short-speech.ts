@@ -150,7 +150,7 @@ export function openShortSpeech() {
       byteCount: audio.length,
       cached,
       warnings: [],
-      speechCheck: 'good',
+      speechCheck: 'good' as const,
       captionUrls: {},
       audioUrl: request.returnFormat === 'url' ? `http://sonant.test/audio/${audioId}.${request.format}` : '',
       expiresAt: new Date('2030-01-02T03:04:05Z'),
