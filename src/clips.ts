@@ -29,7 +29,13 @@ export type { JobCaller, JobTools } from './clips/jobs/job-tools.ts';
 
 export type { Inspection } from './clips/provenance/inspecting-thread.ts';
 export { inspectFile } from './clips/provenance/inspector.ts';
-export { checkCredentials, createOpenSigner, createSigningCertificateRows, readOwnCertificates, selfSignedFileOf } from './clips/provenance/open-provenance.ts';
+export {
+  checkCredentials,
+  createOpenSigner,
+  createSigningCertificateRows,
+  readOwnCertificates,
+  selfSignedFileOf,
+} from './clips/provenance/open-provenance.ts';
 export { hasPlace, type OpenSigner, signBeside, signFile } from './clips/provenance/places.ts';
 export { manifestType, openManifest } from './clips/stored-manifest.ts';
 

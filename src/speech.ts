@@ -2,37 +2,22 @@
 
 // Requests and events
 
-export {
-  autoLanguage,
-  type CaptionKind,
-  captionKinds,
-  formatNames,
-  lexiconIdsMax,
-  liveSampleRatesHz,
-  outputSampleRatesHz,
-  ownLanguage,
-  speakingRates,
-} from './speech/fields.ts';
+export { type CaptionKind, speechFields } from './speech/fields.ts';
 export { LiveText } from './speech/live-text.ts';
 export {
   fromStoredRequest,
   type ReadRequest,
-  type RequestOptions,
   readRequest,
   type SpeechRequest,
-  type StoredRequest,
   toRequest,
   toStoredRequest,
 } from './speech/request.ts';
 export type { LivePlace } from './speech/speak-turn.ts';
 export type {
   Meter,
-  SpeechAudio,
-  SpeechDone,
   SpeechEvent,
+  SpeechEventOf,
   SpeechInfo,
-  SpeechMark,
-  SpeechTimestamps,
 } from './speech/speech-events.ts';
 
 // What a recording says
@@ -41,24 +26,33 @@ export { openTranscriber } from './speech/transcription.ts';
 
 // Voices
 
-export { bindingIdsOf, blendOf, createVoices, type DefaultVoice, findDefault, isNatural, isOfAnother, isSpokenBy, nearestVoice, type OfferedVoice, ownerOf, type VoiceOwner, type Voices, voicesFor } from './speech/voice.ts';
+export type { Marking } from './speech/cast.ts';
 export {
   ofEveryone,
-  type StoredBinding,
   type StoredVoice,
   StoredVoices,
-  type VoiceAccess,
-  type VoiceConsent,
-  type VoiceStatus,
   type VoiceTexts,
   voiceAccesses,
 } from './speech/stored-voices.ts';
+export {
+  bindingIdsOf,
+  blendOf,
+  createVoices,
+  findDefault,
+  isNatural,
+  isOfAnother,
+  isSpokenBy,
+  nearestVoice,
+  type OfferedVoice,
+  ownerOf,
+  type Voices,
+  voicesFor,
+} from './speech/voice.ts';
 
 // Lexicons
 
 export {
   type Lexicons,
-  lexiconOwnerOf,
   lookUpLexicons,
   mayUseLexicon,
   noLexicons,
@@ -67,7 +61,7 @@ export {
 
 // Plans
 
-export { charsPerSecond, type Estimate, estimateSpeech, expectedBytesOf } from './speech/estimate.ts';
+export { charsPerSecond, estimateSpeech, expectedBytesOf } from './speech/estimate.ts';
 export { bestCasting, type Feed, type Plan } from './speech/plan.ts';
 export type { KeepSegment, SpeakOptions } from './speech/spoken-plan.ts';
 export { cutsOf, type PlannedCut } from './speech/text-cutter.ts';
@@ -77,6 +71,5 @@ export { createWordAt, type TimedWord } from './speech/word-timing.ts';
 
 export { FileOfTurns } from './speech/file-of-turns.ts';
 export { isMiss } from './speech/find-current.ts';
-export { type Marking } from './speech/cast.ts';
 export { Schedule } from './speech/schedule.ts';
 export { createSpeech, type Speech } from './speech/synthesize.ts';

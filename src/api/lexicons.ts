@@ -12,7 +12,7 @@ import {
 import { VoiceAccessSchema, VoiceOwnerSchema } from '../../gen/sonant/v1/voice_pb.ts';
 import { checkLexicon, type LexiconManagement, type StoredLexicon } from '../library.ts';
 import { inSteps } from '../platform/runtime/steps.ts';
-import { lexiconOwnerOf, type Voices } from '../speech.ts';
+import { ownerOf, type Voices } from '../speech.ts';
 import { type LexiconEntry, toLanguageCode } from '../text.ts';
 import { actorOf, type Call } from './call.ts';
 import { toEnum, toTime } from './messages.ts';
@@ -73,7 +73,7 @@ const toLexicon = (
   lexiconId: lexicon.lexiconId,
   name: lexicon.name,
   access: toEnum(VoiceAccessSchema, lexicon.access),
-  owner: toEnum(VoiceOwnerSchema, lexiconOwnerOf(lexicon, caller)),
+  owner: toEnum(VoiceOwnerSchema, ownerOf(lexicon, caller)),
   version: lexicon.version,
   entryCount: lexicon.entryCount,
   entries,

@@ -6,14 +6,7 @@ import { countChars } from '../platform/count-chars.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import { atOnce, inSteps } from '../platform/runtime/steps.ts';
-import {
-  FileOfTurns,
-  type SpeechDone,
-  type SpeechEvent,
-  type SpeechMark,
-  type SpeechRequest,
-  type SpeechTimestamps,
-} from '../speech.ts';
+import { FileOfTurns, type SpeechEvent, type SpeechEventOf, type SpeechRequest } from '../speech.ts';
 import type { Call } from './call.ts';
 import {
   catchUpCheckMs,
@@ -55,9 +48,9 @@ export interface LiveInfo {
 export type LiveEvent =
   | LiveInfo
   | { type: 'audio'; turn: number; audio: Uint8Array }
-  | ({ type: 'timestamps'; turn: number } & Pick<SpeechTimestamps, 'words' | 'quality' | 'languageCode'>)
-  | ({ turn: number } & Omit<SpeechMark, 'chunkIndex'>)
-  | ({ type: 'flushed'; turn: number; chars: number; seconds: number } & Pick<SpeechDone, 'suspects'>)
+  | ({ type: 'timestamps'; turn: number } & Pick<SpeechEventOf<'timestamps'>, 'words' | 'quality' | 'languageCode'>)
+  | ({ turn: number } & Omit<SpeechEventOf<'mark'>, 'chunkIndex'>)
+  | ({ type: 'flushed'; turn: number; chars: number; seconds: number } & Pick<SpeechEventOf<'done'>, 'suspects'>)
   | ({ type: 'interrupted'; turn: number } & Heard)
   | { type: 'done'; chars: number; seconds: number };
 
@@ -311,7 +304,7 @@ const toInfo = (turn: number, info: Extract<SpeechEvent, { type: 'info' }>): Liv
   return { type: 'info', turn, audioId, voice, format, contentType, sampleRateHz, warnings };
 };
 
-const toMark = (turn: number, { type, kind, name, seconds }: SpeechMark): LiveEvent => ({
+const toMark = (turn: number, { type, kind, name, seconds }: SpeechEventOf<'mark'>): LiveEvent => ({
   type,
   turn,
   kind,

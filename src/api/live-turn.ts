@@ -6,11 +6,10 @@ import {
   charsPerSecond,
   createWordAt,
   LiveText,
-  type SpeechAudio,
   type SpeechEvent,
+  type SpeechEventOf,
   type SpeechInfo,
   type SpeechRequest,
-  type SpeechTimestamps,
 } from '../speech.ts';
 
 /** A segment without word times: its position in the text and in the audio. */
@@ -86,7 +85,7 @@ export class LiveTurn {
   }
 
   /** The words of the event, with offsets relative to the turn. */
-  locate({ chunkIndex, words }: SpeechTimestamps) {
+  locate({ chunkIndex, words }: SpeechEventOf<'timestamps'>) {
     const { offset: before } = this.text.partAt(chunkIndex);
     return words.map((word) => ({ ...word, offset: before + word.offset }));
   }
@@ -103,7 +102,7 @@ export class LiveTurn {
     return { playedMs: heardMs, textSpoken, textRemaining: received.slice(textSpoken.length) };
   }
 
-  #noteAudio({ chunkIndex, chunkCharsBegun, charsBegun, wordsSoFar, audio }: SpeechAudio): void {
+  #noteAudio({ chunkIndex, chunkCharsBegun, charsBegun, wordsSoFar, audio }: SpeechEventOf<'audio'>): void {
     this.spokenChars = Math.max(this.spokenChars, this.#spokenCharsDone + charsBegun);
     this.#firstAudioMs ??= performance.now();
     const before = this.text.partAt(chunkIndex).offset;
@@ -125,7 +124,7 @@ export class LiveTurn {
     this.sentSeconds += audio.length / audioFormats[format].bytesPerSecond(sampleRateHz);
   }
 
-  #noteWords(event: SpeechTimestamps): void {
+  #noteWords(event: SpeechEventOf<'timestamps'>): void {
     for (const { offset, length, startSeconds, endSeconds } of this.locate(event)) {
       this.#words.push({ end: offset + length, startSeconds, endSeconds });
     }

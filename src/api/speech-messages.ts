@@ -9,7 +9,7 @@ import {
   type StreamSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Clip } from '../clips.ts';
-import type { Estimate, SpeechDone, SpeechEvent, SpeechInfo, SpeechMark, SpeechTimestamps } from '../speech.ts';
+import type { estimateSpeech, SpeechEvent, SpeechEventOf, SpeechInfo } from '../speech.ts';
 import type { LiveEvent, LiveInfo } from './live-session.ts';
 import { toEnum } from './messages.ts';
 
@@ -69,7 +69,13 @@ export function toLiveResponse(event: LiveEvent): MessageInitShape<typeof LiveSp
   }
 }
 
-export const toEstimateResponse = ({ chars, seconds, byteCount, segmentCount: segments, warnings }: Estimate) => ({
+export const toEstimateResponse = ({
+  chars,
+  seconds,
+  byteCount,
+  segmentCount: segments,
+  warnings,
+}: Awaited<ReturnType<typeof estimateSpeech>>) => ({
   chars,
   duration: toDuration(seconds),
   bytes: BigInt(byteCount),
@@ -98,7 +104,7 @@ const toTimestamps = ({
   words,
   quality,
   languageCode,
-}: Pick<SpeechTimestamps, 'words' | 'quality' | 'languageCode'>) => ({
+}: Pick<SpeechEventOf<'timestamps'>, 'words' | 'quality' | 'languageCode'>) => ({
   words: words.map(({ startSeconds, endSeconds, ...word }) => ({
     ...word,
     start: roundSeconds(startSeconds),
@@ -108,13 +114,13 @@ const toTimestamps = ({
   ...(languageCode && { languageCode }),
 });
 
-const toMark = ({ kind, name, seconds }: Pick<SpeechMark, 'kind' | 'name' | 'seconds'>) => ({
+const toMark = ({ kind, name, seconds }: Pick<SpeechEventOf<'mark'>, 'kind' | 'name' | 'seconds'>) => ({
   kind: toEnum(SpeechMark_KindSchema, kind),
   name,
   time: roundSeconds(seconds),
 });
 
-const toSuspects = ({ suspects = [] }: Pick<SpeechDone, 'suspects'>) =>
+const toSuspects = ({ suspects = [] }: Pick<SpeechEventOf<'done'>, 'suspects'>) =>
   suspects.map(({ startSeconds, endSeconds, chunkIndex, faults }) => ({
     chunkIndex,
     start: roundSeconds(startSeconds),

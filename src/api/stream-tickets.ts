@@ -7,7 +7,7 @@ import type { KeyCaller, Seal, SealUse } from '../accounts.ts';
 import { Failure } from '../platform/errors.ts';
 import { requestBytesMax } from '../platform/net/request-limits.ts';
 import { createId } from '../platform/runtime/id.ts';
-import { fromStoredRequest, type SpeechRequest, type StoredRequest, toStoredRequest } from '../speech.ts';
+import { fromStoredRequest, type SpeechRequest, toStoredRequest } from '../speech.ts';
 import { ticketCharsMax, ticketCharsMin, ticketCharsPerAccountMax, ticketMs } from './call-limits.ts';
 import type { TicketRows } from './ticket-rows.ts';
 
@@ -78,7 +78,7 @@ export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }) 
       const taken = await take('ticket', ticketId);
       if (!taken) return undefined;
       const { facts, ...ticket } = taken;
-      return { request: fromStoredRequest(facts.request as StoredRequest), ticketId, ...ticket };
+      return { request: fromStoredRequest(facts.request), ticketId, ...ticket };
     },
     issueLive: (holder: TicketHolder): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>> =>
       issue('live-ticket', holder, ticketCharsMin, {}),

@@ -24,17 +24,13 @@ import { Failure, type FieldViolation } from '../platform/errors.ts';
 import {
   bindingIdsOf,
   blendOf,
-  type DefaultVoice,
   findDefault,
-  formatNames,
   isMiss,
   isNatural,
   type OfferedVoice,
-  outputSampleRatesHz,
   ownerOf,
-  speakingRates,
-  type VoiceAccess,
-  type VoiceConsent,
+  type StoredVoice,
+  speechFields,
   type Voices,
   voicesFor,
 } from '../speech.ts';
@@ -200,9 +196,9 @@ export function createVoiceOperations(voices: Voices) {
 
 /** The capabilities are the same for all voices, because Sonant adds the capabilities that an engine lacks. */
 const capabilities = {
-  sampleRates: [...outputSampleRatesHz],
-  outputFormats: [...formatNames],
-  speakingRate: speakingRates,
+  sampleRates: [...speechFields.outputSampleRatesHz],
+  outputFormats: [...speechFields.formatNames],
+  speakingRate: speechFields.speakingRates,
 };
 
 function toVoice(offered: OfferedVoice, { caller }: Call): MessageInitShape<typeof VoiceSchema> {
@@ -229,10 +225,14 @@ function toVoice(offered: OfferedVoice, { caller }: Call): MessageInitShape<type
   });
 }
 
-const toConsent = ({ givenAt, revokedAt, ...fields }: VoiceConsent) =>
+const toConsent = ({ givenAt, revokedAt, ...fields }: NonNullable<StoredVoice['consent']>) =>
   defined({ ...fields, givenAt: toTime(givenAt), revokedAt: toTime(revokedAt) });
 
-const toDefault = ({ offered, source, chosen }: DefaultVoice): MessageInitShape<typeof DefaultVoiceSchema> => ({
+const toDefault = ({
+  offered,
+  source,
+  chosen,
+}: ReturnType<typeof findDefault>): MessageInitShape<typeof DefaultVoiceSchema> => ({
   voiceId: offered?.voice.voiceId ?? '',
   source: toEnum(DefaultVoiceSourceSchema, source),
   chosenVoiceId: chosen?.voice.voiceId ?? '',
@@ -246,7 +246,7 @@ const toCloningEngine = (engine: string, cloning: Cloning) => ({
   consentScripts: { ...cloning.consentScripts },
 });
 
-const toAccess = (access: number | undefined) => nameOf<VoiceAccess>(VoiceAccessSchema, access);
+const toAccess = (access: number | undefined) => nameOf<StoredVoice['access']>(VoiceAccessSchema, access);
 
 const toFields = ({ $typeName: _, $unknown, access, bindings, blend, ...fields }: VoiceSpec) => ({
   ...fields,

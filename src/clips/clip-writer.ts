@@ -2,7 +2,7 @@
 // stream that fails or is abandoned leaves no clip and releases its reserved room.
 import type { Caller } from '../accounts.ts';
 import { createFingerprint } from '../audio.ts';
-import type { SpeechDone, SpeechEvent, SpeechInfo, TimedWord } from '../speech.ts';
+import type { SpeechEvent, SpeechEventOf, SpeechInfo, TimedWord } from '../speech.ts';
 import { type CaptionedText, toCues } from './captions.ts';
 import type { ClipRoom, Reservation } from './clip-room.ts';
 import { type ClipRow, type ClipRows, type SpeechCheck, toVoiceList } from './clip-rows.ts';
@@ -81,7 +81,7 @@ export const accountOf = ({ accountId, callerId }: Caller): string => accountId 
 
 export function toClipRow(
   info: SpeechInfo,
-  done: Pick<SpeechDone, 'byteCount' | 'seconds' | 'chars' | 'suspects'>,
+  done: Pick<SpeechEventOf<'done'>, 'byteCount' | 'seconds' | 'chars' | 'suspects'>,
   { keepMs, caller, isLinked, isCached }: ClipRowOptions,
 ): ClipRow {
   const now = Date.now();
@@ -109,7 +109,7 @@ export function toClipRow(
   };
 }
 
-const checkOf = ({ suspects }: Pick<SpeechDone, 'suspects'>): SpeechCheck => {
+const checkOf = ({ suspects }: Pick<SpeechEventOf<'done'>, 'suspects'>): SpeechCheck => {
   if (!suspects) return 'unchecked';
   return suspects.length > 0 ? 'suspect' : 'good';
 };

@@ -7,9 +7,8 @@ import {
   expectedBytesOf,
   type Plan,
   type Speech,
-  type SpeechAudio,
-  type SpeechDone,
   type SpeechEvent,
+  type SpeechEventOf,
   type SpeechInfo,
 } from '../speech.ts';
 import { toCaptioned } from './captions.ts';
@@ -171,8 +170,8 @@ const forgotten = new FinalizationRegistry<Share>(giveBack);
 class MemorySound {
   readonly #share: Share;
   #info: SpeechInfo | undefined;
-  #audio: SpeechAudio[] = [];
-  #done: SpeechDone | undefined;
+  #audio: SpeechEventOf<'audio'>[] = [];
+  #done: SpeechEventOf<'done'> | undefined;
   #readers = 0;
 
   constructor(memory: Memory) {
@@ -196,7 +195,7 @@ class MemorySound {
   }
 
   /** Returns the added events in the order of a stream, without word times. */
-  events(): (SpeechInfo | SpeechAudio | SpeechDone)[] {
+  events(): (SpeechInfo | SpeechEventOf<'audio'> | SpeechEventOf<'done'>)[] {
     return [...(this.#info ? [this.#info] : []), ...this.#audio, ...(this.#done ? [this.#done] : [])];
   }
 
@@ -204,7 +203,7 @@ class MemorySound {
     return this.#info!;
   }
 
-  get done(): SpeechDone {
+  get done(): SpeechEventOf<'done'> {
     return this.#done!;
   }
 

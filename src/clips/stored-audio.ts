@@ -1,7 +1,7 @@
 // Finds stored audio by its file name. Callers need no API key.
 import { audioFormats, type FormatName } from '../audio.ts';
 import { Failure } from '../platform/errors.ts';
-import { type CaptionKind, captionKinds } from '../speech.ts';
+import { type CaptionKind, speechFields } from '../speech.ts';
 import type { Cue } from './captions.ts';
 import type { ClipMemory } from './clip-memory.ts';
 import type { ClipRow, ClipRows } from './clip-rows.ts';
@@ -34,7 +34,9 @@ export const createStoredAudio = ({ findClip, ...options }: StoredAudioOptions):
     const [, id, extension] = /^(aud_[0-9A-Z]{20,80})\.([a-z0-9]{2,4})$/.exec(file) ?? [];
     const row = id === undefined ? undefined : await findClip(id);
     const beside =
-      extension === 'c2pa' && options.manifestOf ? extension : captionKinds.find((kind) => kind === extension);
+      extension === 'c2pa' && options.manifestOf
+        ? extension
+        : speechFields.captionKinds.find((kind) => kind === extension);
     const isOfFormat = row && audioFormats[row.format as FormatName].extension === extension;
     if (!row || !(beside || isOfFormat)) throw new Failure('not_found');
     if (row.expiresAtMs <= Date.now()) throw new Failure('audio_expired');

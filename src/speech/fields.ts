@@ -66,3 +66,15 @@ export const formatNames: readonly Exclude<PublicFormatName, 'ulaw' | 'alaw'>[] 
 
 const { minimum: min, maximum: max } = schemaOf('speaking_rate');
 export const speakingRates = { min, max };
+
+/** What other rooms need to know of the fields. */
+export const speechFields = {
+  autoLanguage,
+  captionKinds,
+  formatNames,
+  lexiconIdsMax,
+  liveSampleRatesHz,
+  outputSampleRatesHz,
+  ownLanguage,
+  speakingRates,
+} as const;

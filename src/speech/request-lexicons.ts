@@ -7,7 +7,7 @@ import { applyLexicons, type Lexicon, type MarkedText } from '../text.ts';
 import type { Cast, CastVoice } from './cast.ts';
 import { textLimits } from './fields.ts';
 import type { VoiceAccess } from './stored-voices.ts';
-import { isSpokenBy, ownerOf, type VoiceOwner } from './voice.ts';
+import { isSpokenBy, ownerOf } from './voice.ts';
 
 /** The parts of a stored lexicon that speech needs. */
 export interface OfferedLexicon {
@@ -32,10 +32,7 @@ export const noLexicons: Lexicons = { find: () => undefined };
 const aliasedLengthFactor = 2;
 
 export const mayUseLexicon = (lexicon: Pick<OfferedLexicon, 'ownerId' | 'access'>, user: VoiceUser): boolean =>
-  lexicon.access === 'everyone' || user.usesAllVoices === true || lexiconOwnerOf(lexicon, user) === 'self';
-
-export const lexiconOwnerOf = (lexicon: Pick<OfferedLexicon, 'ownerId'>, user: VoiceUser): VoiceOwner =>
-  ownerOf(lexicon, user);
+  lexicon.access === 'everyone' || user.usesAllVoices === true || ownerOf(lexicon, user) === 'self';
 
 /**
  * Finds lexicons by id among those that the user may use. Throws a Failure that lists each missing id. `lexiconIds` is

@@ -170,17 +170,18 @@ export function toRequest(
 }
 
 /** A request as JSON, with the texts as they were sent. */
-export type StoredRequest = Omit<SpeechRequest, 'texts'> & { chunks: readonly string[] };
+type StoredRequest = Omit<SpeechRequest, 'texts'> & { chunks: readonly string[] };
 
 export const toStoredRequest = ({ texts, ...request }: SpeechRequest): StoredRequest => ({
   ...request,
   chunks: texts.map(({ source }) => source),
 });
 
-export const fromStoredRequest = ({ chunks, ...request }: StoredRequest): SpeechRequest => ({
-  ...request,
-  texts: chunks.map((chunk) => readMarkup(chunk, request.markup)),
-});
+/** `stored` is the result of `toStoredRequest`, which may have been written as JSON and read again. */
+export function fromStoredRequest(stored: unknown): SpeechRequest {
+  const { chunks, ...request } = stored as StoredRequest;
+  return { ...request, texts: chunks.map((chunk) => readMarkup(chunk, request.markup)) };
+}
 
 const onlyWithLink = 'are only available with method rest and return_format url; remove them';
 

@@ -101,6 +101,9 @@ export interface SpeechDone {
   audioUrl?: string;
 }
 
+/** The event with this type. */
+export type SpeechEventOf<Type extends SpeechEvent['type']> = Extract<SpeechEvent, { type: Type }>;
+
 export type SpeechEvent = SpeechInfo | SpeechAudio | SpeechTimestamps | SpeechMark | SpeechChunkDone | SpeechDone;
 
 const pieceBytesMax = 32 * 1024;

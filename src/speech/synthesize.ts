@@ -5,7 +5,7 @@ import { setImmediate as yieldTurn } from 'node:timers/promises';
 import type { Caller } from '../accounts.ts';
 import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
-import { type Casting, type Marking } from './cast.ts';
+import type { Casting, Marking } from './cast.ts';
 import type { LiveText } from './live-text.ts';
 import { type CutPlan, createPlan, findVoice, type Plan } from './plan.ts';
 import { Prefetch } from './prefetch.ts';

@@ -8,7 +8,7 @@ import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/s
 import { sayCommand } from '../../src/app/cli/say.ts';
 import type { FormatName } from '../../src/audio/formats.ts';
 import type { Engine, SpokenPcm } from '../../src/engines/engine.ts';
-import { type Marking } from '../../src/speech/cast.ts';
+import type { Marking } from '../../src/speech/cast.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openRpcServer } from '../../src/transports/rpc/server.ts';
 import { openWyomingServer } from '../../src/transports/vendors/wyoming/wyoming-server.ts';

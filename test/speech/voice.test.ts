@@ -2,8 +2,8 @@
 import { expect, test } from 'vitest';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
 import { noTexts } from '../../src/library/voices/voice-rows.ts';
-import { createVoices, findDefault, isSpokenBy, type OfferedVoice, voicesFor } from '../../src/speech/voice.ts';
 import { ofEveryone, type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
+import { createVoices, findDefault, isSpokenBy, type OfferedVoice, voicesFor } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
 
 const keptVoice = (voiceId: string): StoredVoice => ({

@@ -20,7 +20,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { audioFormats, type FormatName, type Origin } from '../../audio.ts';
 import { hasPlace, type OpenSigner, signBeside, signFile } from '../../clips.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
-import { formatNames } from '../../speech.ts';
+import { speechFields } from '../../speech.ts';
 import { CommandError, UsageError, withOpened } from './command.ts';
 
 const otherExtensions: Readonly<Record<string, string>> = { ogg: 'opus' };
@@ -30,12 +30,12 @@ const otherExtensions: Readonly<Record<string, string>> = { ogg: 'opus' };
  * extension disagree.
  */
 export function chooseFormat(named: string | undefined, output: string): FormatName {
-  const formats = formatNames.map((name) => audioFormats[name]);
+  const formats = speechFields.formatNames.map((name) => audioFormats[name]);
   const given = extname(output).slice(1).toLowerCase();
   const meant = formats.find(({ extension }) => extension === (otherExtensions[given] ?? given));
   if (named !== undefined) {
     const format = formats.find(({ name }) => name === named);
-    if (!format) throw new UsageError(`--format ${named}: must be one of ${formatNames.join(', ')}`);
+    if (!format) throw new UsageError(`--format ${named}: must be one of ${speechFields.formatNames.join(', ')}`);
     if (meant && meant !== format)
       process.stderr.write(`sonant: warning: writing ${format.name} to ${output}, despite its extension\n`);
     return format.name;

@@ -4,20 +4,12 @@ import type { FormatName } from '../../audio.ts';
 import { readingPausesMs } from '../../clips.ts';
 import { type Book, type BookChapter, type BookPart, bookParts } from '../../library.ts';
 import { countChars } from '../../platform/count-chars.ts';
-import {
-  autoLanguage,
-  captionKinds,
-  isSpokenBy,
-  outputSampleRatesHz,
-  formatNames as speechFormats,
-  type Voices,
-  voicesFor,
-} from '../../speech.ts';
+import { isSpokenBy, speechFields, type Voices, voicesFor } from '../../speech.ts';
 import { pausesMsMax, toLanguageCode, toXml } from '../../text.ts';
 import { type FlagsOf, flag, formatTable, option, UsageError, withSpeechFlags } from './command.ts';
 import { flagOfField, speechFieldsOf, speechFlags } from './speech-flags.ts';
 
-const formatNames = speechFormats.filter((name) => name !== 'flac');
+const formatNames = speechFields.formatNames.filter((name) => name !== 'flac');
 
 export const bookOptions = {
   output: option('FILE', 'the audio file; its extension sets the format', { short: 'o' }),
@@ -33,14 +25,14 @@ export const bookOptions = {
   }),
   language: option('CODE', 'the language; default: the language of the book, if the voice speaks it', { short: 'l' }),
   format: option('FORMAT', `${formatNames.join(', ')}; default: by the extension of FILE`, { short: 'f' }),
-  'sample-rate': option('HZ', outputSampleRatesHz.join(', ')),
+  'sample-rate': option('HZ', speechFields.outputSampleRatesHz.join(', ')),
   'speaking-rate': option('RATE', 'the speed; 2 is twice as fast; default: 1'),
   instructions: option('TEXT', speechFlags.instructions.help),
   seed: option('N', speechFlags.seed.help),
   gap: option('SECONDS', 'silence between two chapters'),
   captions: option(
     'KIND',
-    `also write captions next to the file: ${captionKinds.join(', ')}, or both separated by a comma`,
+    `also write captions next to the file: ${speechFields.captionKinds.join(', ')}, or both separated by a comma`,
     { multiple: true },
   ),
   code: flag('speak blocks of code, which are omitted by default'),
@@ -98,7 +90,7 @@ function chooseSpeech(
   const able = found.map((each) => each.voice);
   const isWanted = bookLanguage !== '' && able.some((each) => isSpokenBy(each, bookLanguage));
   const wanted = language ?? (isWanted ? bookLanguage : undefined);
-  const code = wanted === undefined || wanted === autoLanguage ? undefined : toLanguageCode(wanted);
+  const code = wanted === undefined || wanted === speechFields.autoLanguage ? undefined : toLanguageCode(wanted);
   const chosen = able.find((each) => voice !== undefined || code === undefined || isSpokenBy(each, code));
   if (!chosen) throw new UsageError(`no voice speaks ${language}; sonant voice list prints the languages`);
   return { voiceId: voice ?? chosen.voiceId, languageCode: wanted ?? chosen.languageCodes[0] };

@@ -10,15 +10,14 @@ import { registry } from '../../engines.ts';
 import { firstModelOf } from '../../library.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import {
-  autoLanguage,
-  formatNames,
   isNatural,
   isSpokenBy,
   readRequest,
   type Speech,
+  type SpeechEventOf,
   type SpeechInfo,
   type SpeechRequest,
-  type SpeechTimestamps,
+  speechFields,
   type Voices,
   voicesFor,
 } from '../../speech.ts';
@@ -152,7 +151,7 @@ function toRequest(flags: Flags, text: string, format: FormatName, voices: Voice
 
 /** The first voice that can speak; if a language is given, the first voice that speaks the language. */
 function chooseVoice(voices: Voices, language: string | undefined): string {
-  const code = language === undefined || language === autoLanguage ? undefined : toLanguageCode(language);
+  const code = language === undefined || language === speechFields.autoLanguage ? undefined : toLanguageCode(language);
   const able = voices.list().filter(({ status, bindings }) => status === 'ready' && bindings.length > 0);
   const chosen = able.find(({ voice }) => code === undefined || isSpokenBy(voice, code));
   if (!chosen) throw new UsageError(`no voice speaks ${language}; sonant voice list prints the languages`);
@@ -162,7 +161,7 @@ function chooseVoice(voices: Voices, language: string | undefined): string {
 /** Writes the audio while it is generated. Returns a description of the audio. */
 async function writeSound(events: ReturnType<Speech['streamSpeech']>, sink: AudioSink) {
   const bar = createProgressBar(process.stderr);
-  const timestamps: SpeechTimestamps[] = [];
+  const timestamps: SpeechEventOf<'timestamps'>[] = [];
   const marks: object[] = [];
   let info: SpeechInfo | undefined;
   let seconds = 0;
@@ -219,7 +218,9 @@ const textMiBMax = 16;
 function takeText(positionals: readonly string[], input: string | undefined): string | undefined {
   const [given, ...more] = positionals;
   if (more.length > 0) {
-    const isOutput = formatNames.some((format) => more.at(-1)!.endsWith(`.${audioFormats[format].extension}`));
+    const isOutput = speechFields.formatNames.some((format) =>
+      more.at(-1)!.endsWith(`.${audioFormats[format].extension}`),
+    );
     const named = '; npm takes -o for its own option unless -- precedes the command';
     const hint = isOutput ? `${named}: npm run sonant -- say "Hello." -o hello.wav` : '';
     throw new UsageError(`put the text in quotes: it arrived as several arguments${hint}`);

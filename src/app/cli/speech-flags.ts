@@ -1,5 +1,5 @@
 // The command-line flags of the fields of a speech request, by the names of the fields in JSON.
-import { formatNames, outputSampleRatesHz, speakingRates } from '../../speech.ts';
+import { speechFields } from '../../speech.ts';
 
 export interface SpeechFlag {
   name: string;
@@ -23,7 +23,7 @@ export const speechFlags = {
     name: 'sample-rate',
     value: 'HZ',
     isNumber: true,
-    help: `${outputSampleRatesHz.slice(0, -1).join(', ')} or ${outputSampleRatesHz.at(-1)}; default: 44100`,
+    help: `${speechFields.outputSampleRatesHz.slice(0, -1).join(', ')} or ${speechFields.outputSampleRatesHz.at(-1)}; default: 44100`,
   },
   language_code: {
     name: 'language',
@@ -35,14 +35,14 @@ export const speechFlags = {
     name: 'format',
     short: 'f',
     value: 'FORMAT',
-    help: `${formatNames.join(', ')}; default: by the extension of FILE, else wav`,
+    help: `${speechFields.formatNames.join(', ')}; default: by the extension of FILE, else wav`,
   },
   speaking_rate: {
     name: 'speaking-rate',
     short: 'r',
     value: 'N',
     isNumber: true,
-    help: `${speakingRates.min} to ${speakingRates.max}; 2 is twice as fast; default: 1`,
+    help: `${speechFields.speakingRates.min} to ${speechFields.speakingRates.max}; 2 is twice as fast; default: 1`,
   },
   timestamps: { name: 'timestamps', set: 'word', help: 'with --json: start and end of each word, in seconds' },
   markup: {

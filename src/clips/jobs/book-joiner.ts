@@ -12,7 +12,7 @@ import {
 } from '../../audio.ts';
 import { Failure } from '../../platform/errors.ts';
 import { createId } from '../../platform/runtime/id.ts';
-import { autoLanguage, type SpeechRequest } from '../../speech.ts';
+import { type SpeechRequest, speechFields } from '../../speech.ts';
 import { removeAudio } from '../clip-remover.ts';
 import type { Reservation } from '../clip-room.ts';
 import { type ClipRow, toVoiceList } from '../clip-rows.ts';
@@ -175,7 +175,7 @@ function toClip(
 
 function toTags({ metadata, cover }: JobSettings, { languageCode }: SpeechRequest): BookTags {
   const { title, author, narrator, publisher, date } = metadata;
-  const language = languageCode === autoLanguage ? undefined : languageCode;
+  const language = languageCode === speechFields.autoLanguage ? undefined : languageCode;
   const contentType = cover?.startsWith('/9j/') ? 'image/jpeg' : 'image/png';
   const picture = cover === undefined ? undefined : ({ contentType, bytes: Buffer.from(cover, 'base64') } as const);
   return { title, author, narrator, publisher, date, language, cover: picture };

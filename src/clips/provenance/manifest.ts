@@ -128,7 +128,7 @@ export const labelledBox = (kind: string, label: string, ...boxes: readonly Uint
   box('jumb', box('jumd', Buffer.from(kind, 'latin1'), typeRest, Buffer.from(`\x03${label}\0`)), ...boxes);
 
 /** Hash of a labelled box as C2PA defines it, without the box's length and name. */
-export const hashBox = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes.subarray(headBytes)).digest();
+const hashBox = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes.subarray(headBytes)).digest();
 
 /** Returns the boxes in a box. Returns no boxes unless there are exactly `count`, without bytes before or after them. */
 export function boxesIn(outer: Buffer, count: number): Buffer[] {

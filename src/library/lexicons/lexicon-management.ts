@@ -4,7 +4,7 @@
 import { type Actor, operator, type VoiceUser } from '../../accounts.ts';
 import { Failure } from '../../platform/errors.ts';
 import { createId } from '../../platform/runtime/id.ts';
-import { lexiconOwnerOf, mayUseLexicon } from '../../speech.ts';
+import { mayUseLexicon, ownerOf } from '../../speech.ts';
 import type { LexiconCache, StoredLexicon } from './lexicon-cache.ts';
 import { accountLexiconBytesMax, allLexiconBytesMax, type CheckedLexicon } from './lexicon-fields.ts';
 import type { LexiconDraft, LexiconRow, LexiconRows, OwnedLexicons } from './lexicon-rows.ts';
@@ -93,7 +93,7 @@ const notFound = () => new Failure('not_found', { message: 'Lexicon not found fo
 const ownerIdOf = ({ accountId }: Actor): string | null => (accountId === operator.accountId ? null : accountId);
 
 function checkMayChange(lexicon: Pick<StoredLexicon, 'ownerId'>, actor: Actor): void {
-  if (actor.usesAllVoices || lexiconOwnerOf(lexicon, actor) === 'self') return;
+  if (actor.usesAllVoices || ownerOf(lexicon, actor) === 'self') return;
   const message = 'Only the owner of the lexicon and keys with the scope admin may change it.';
   throw new Failure('access_denied', { message });
 }

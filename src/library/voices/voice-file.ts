@@ -10,7 +10,7 @@ import type { BlendPart } from '../../engines.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { createId } from '../../platform/runtime/id.ts';
 import { toSnakeCase } from '../../platform/store/row-store.ts';
-import { lexiconIdsMax, type VoiceAccess, type VoiceTexts, voiceAccesses } from '../../speech.ts';
+import { type StoredVoice, speechFields, type VoiceTexts, voiceAccesses } from '../../speech.ts';
 import type { Vault } from './clone-vault.ts';
 import { toNewRow } from './voice-changes.ts';
 import { breaksOf, checkLanguages, faultTo } from './voice-fields.ts';
@@ -63,7 +63,7 @@ interface VoiceImport {
   rows: VoiceRows;
   vault: Vault;
   /** Who may use the voice. Default: as the file states. */
-  access?: VoiceAccess | undefined;
+  access?: StoredVoice['access'] | undefined;
 }
 
 /** Stores the voice from the file and returns its id. Rejects a file that `exportVoice` did not write. */
@@ -143,7 +143,8 @@ function parseFile(text: string): VoiceFile {
   const codes = Array.isArray(file.language_codes) ? file.language_codes.map(String) : [];
   const languageCodes = checkLanguages(codes, fault);
   const { kind, status, lexicon_ids: lexiconIds = [] } = file;
-  if (!isLexiconIds(lexiconIds)) fault('lexicon_ids', 'format', `must be at most ${lexiconIdsMax} lexicon ids`);
+  if (!isLexiconIds(lexiconIds))
+    fault('lexicon_ids', 'format', `must be at most ${speechFields.lexiconIdsMax} lexicon ids`);
   const bindings = (Array.isArray(file.bindings) ? file.bindings : []).map(parseBinding);
   if (kind !== 'stock' && kind !== 'cloned') fault('kind', 'enum', 'must be stock or cloned', ['stock', 'cloned']);
   if (status !== 'ready' && status !== 'disabled')
@@ -197,7 +198,7 @@ const isOwner = (value: unknown): boolean =>
 
 const isLexiconIds = (value: unknown): boolean =>
   Array.isArray(value) &&
-  value.length <= lexiconIdsMax &&
+  value.length <= speechFields.lexiconIdsMax &&
   new Set(value).size === value.length &&
   value.every((id) => typeof id === 'string' && /^lex_[0-9A-Za-z]{1,60}$/.test(id));
 

@@ -11,7 +11,7 @@ import {
   toCaptions,
 } from '../../clips.ts';
 import { Failure } from '../../platform/errors.ts';
-import { type CaptionKind, captionKinds } from '../../speech.ts';
+import { type CaptionKind, speechFields } from '../../speech.ts';
 import { isKept, isWanted, manifestLink } from '../net/headers.ts';
 import { sendPieces } from './body-writer.ts';
 import type { ReplyHeaderName } from './documented-headers.ts';
@@ -141,7 +141,7 @@ const captionExamples: Readonly<Record<CaptionKind, string>> = {
   vtt: 'WEBVTT\n\n00:00:00.000 --> 00:00:01.240\nGood evening.\n',
 };
 const captionContent = Object.fromEntries(
-  captionKinds.map((kind) => [
+  speechFields.captionKinds.map((kind) => [
     captionContentTypes[kind].split(';')[0]!,
     { schema: { type: 'string' }, example: captionExamples[kind] },
   ]),

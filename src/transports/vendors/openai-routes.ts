@@ -14,7 +14,7 @@ import {
 import { checkAacEncoder, encodeAac } from '../../audio.ts';
 import { type Fields, isObject, memberSchema } from '../../contract.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
-import { formatNames, ownLanguage, type ReadRequest, readRequest } from '../../speech.ts';
+import { type ReadRequest, readRequest, speechFields } from '../../speech.ts';
 import { type Admission, run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
 import { ignoredHeaders, sortFields } from '../http/ignored-fields.ts';
@@ -146,7 +146,7 @@ interface OpenAiSpeech extends ReadRequest {
 const sameFields = ['markup', 'normalize', 'lexicon_ids', 'instructions', 'seed'];
 const known = ['model', 'stream_format', ...new Set(Object.values(openAiNames.fields)), ...sameFields];
 const streamFormats = ['audio', 'sse'];
-const responseFormats = [...formatNames, 'aac'];
+const responseFormats = [...speechFields.formatNames, 'aac'];
 const aacType = 'audio/aac';
 const sampleRateHz = 24_000;
 /** Placeholder for a request without a voice, which is resolved when the caller is known. */
@@ -167,7 +167,7 @@ function readOpenAiBody(body: Fields, isStrict: boolean): OpenAiSpeech {
     speaking_rate: speed,
     ...Object.fromEntries(sameFields.map((name) => [name, fields[name]])),
     sample_rate: sampleRateHz,
-    language_code: ownLanguage,
+    language_code: speechFields.ownLanguage,
   };
   const { request } = readRequest(StreamSpeechRequestSchema, speech, { violations });
   if (format === 'mp3') request.format = 'mp3_128';

@@ -33,7 +33,7 @@ import { openLibrary, openModels } from '../../../src/library/open-library.ts';
 import { createVoicePurge } from '../../../src/library/voices/voice-purge.ts';
 import { createFlightLock } from '../../../src/platform/store/flight-lock.ts';
 import { openSharedRows, openStore } from '../../../src/platform/store/open-store.ts';
-import { type Marking } from '../../../src/speech/cast.ts';
+import type { Marking } from '../../../src/speech/cast.ts';
 import { Schedule } from '../../../src/speech/schedule.ts';
 import { createSpeech } from '../../../src/speech/synthesize.ts';
 import { createVoices } from '../../../src/speech/voice.ts';

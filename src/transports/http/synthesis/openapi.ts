@@ -9,7 +9,7 @@ import {
 import { idempotencyKeyCharsMax, speechOperations } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
 import { anyOfTexts, memberSchema, membersOf } from '../../../contract.ts';
-import { formatNames } from '../../../speech.ts';
+import { speechFields } from '../../../speech.ts';
 import type { ReplyHeaderName } from '../documented-headers.ts';
 import {
   describeObject,
@@ -62,7 +62,7 @@ const link = describeObject('SpeechLink', {
   voice_name: [ofLink('voice_name'), 'Clara'],
   method: [text('The only value.', { enum: ['rest'] }), 'rest'],
   chars: [ofLink('chars'), 13],
-  format: [{ ...ofLink('format'), enum: formatNames }, 'wav'],
+  format: [{ ...ofLink('format'), enum: speechFields.formatNames }, 'wav'],
 });
 const ofEstimate = (name: string) => member(EstimateSpeechResponseSchema, name);
 const estimate = describeObject('SpeechEstimate', {
@@ -100,7 +100,7 @@ export const soundHeaders: readonly ReplyHeaderName[] = [
 
 const sound = { schema: { type: 'string', format: 'binary' } };
 export const soundContent = Object.fromEntries(
-  formatNames.map((name) => audioFormats[name]).map(({ contentType }) => [contentType, sound]),
+  speechFields.formatNames.map((name) => audioFormats[name]).map(({ contentType }) => [contentType, sound]),
 );
 
 /** Failures of speech, in addition to the failures of every operation. */

@@ -6,7 +6,7 @@
 import { audioFormats, type FormatName, mp3BitRates } from '../../../audio.ts';
 import { type Fields, isObject, type UnknownField } from '../../../contract.ts';
 import type { FieldViolation } from '../../../platform/errors.ts';
-import { ownLanguage, type SpeechRequest, speakingRates } from '../../../speech.ts';
+import { type SpeechRequest, speechFields } from '../../../speech.ts';
 import { sortFields } from '../../http/ignored-fields.ts';
 import { readStart } from '../speech-contexts.ts';
 
@@ -62,7 +62,7 @@ export function parseGeneration(given: Fields): Generation {
     voice_id: isObject(voice) ? voice.id : voice,
     output_format: audioFormats[format].name,
     sample_rate: isObject(fields.output_format) ? fields.output_format.sample_rate : undefined,
-    language_code: locale ?? language ?? ownLanguage,
+    language_code: locale ?? language ?? speechFields.ownLanguage,
     speaking_rate: speedOf(fields, faults),
     instructions: instructionsOf(fields),
     timestamps: timestamps === true ? 'word' : undefined,
@@ -124,7 +124,7 @@ function instructionsOf({ generation_config: config }: Fields): unknown {
 function readSpeed(given: unknown, field: string, faults: FieldViolation[]): number | undefined {
   if (typeof given === 'string' && Object.hasOwn(namedSpeeds, given)) return namedSpeeds[given];
   // The range is checked here, because three members can set the speed.
-  const { min, max } = speakingRates;
+  const { min, max } = speechFields.speakingRates;
   if (typeof given === 'number' && given >= min && given <= max) return given;
   const names = Object.keys(namedSpeeds).join(', ');
   if (typeof given === 'number') faults.push({ field, reason: 'range', message: `must be ${min} to ${max}` });

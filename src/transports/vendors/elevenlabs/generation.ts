@@ -8,7 +8,7 @@ import { liveWaitingTurnsMax } from '../../../api.ts';
 import { audioFormats, type FormatName, mp3BitRates } from '../../../audio.ts';
 import { type Fields, isObject, type UnknownField } from '../../../contract.ts';
 import type { FieldViolation } from '../../../platform/errors.ts';
-import { liveSampleRatesHz, ownLanguage, type SpeechRequest } from '../../../speech.ts';
+import { type SpeechRequest, speechFields } from '../../../speech.ts';
 import { contextIdleMsDefault, contextIdleMsMax } from '../../http/http-limits.ts';
 import { sortFields } from '../../http/ignored-fields.ts';
 import { readStart } from '../speech-contexts.ts';
@@ -87,7 +87,7 @@ function toStart(
     voice_id: voiceId,
     output_format: format && audioFormats[format].name,
     sample_rate,
-    language_code: language ?? ownLanguage,
+    language_code: language ?? speechFields.ownLanguage,
     speaking_rate: isObject(settings) ? (settings.speed ?? undefined) : undefined,
     // In a query, the seed is a string.
     seed: typeof seed === 'string' && /^\d+$/.test(seed) ? Number(seed) : seed,
@@ -106,9 +106,9 @@ function readOutputFormat(given: unknown, faults: FieldViolation[]): { format?: 
     /^(pcm|mp3|wav|opus|ulaw|alaw)_(\d+)(?:_(\d+))?$/.exec(typeof given === 'string' ? given : '') ?? [];
   const sample_rate = Number(rate);
   const format = encoding === 'mp3' ? `mp3_${bits}` : encoding;
-  if (format !== undefined && isFormat(format) && liveSampleRatesHz.includes(sample_rate))
+  if (format !== undefined && isFormat(format) && speechFields.liveSampleRatesHz.includes(sample_rate))
     return { format, sample_rate };
-  const message = `must be pcm, mp3, wav, opus, ulaw or alaw at ${liveSampleRatesHz.join(', ')} Hz, such as mp3_44100_128; mp3 has ${mp3BitRates.join(', ')} kbit/s`;
+  const message = `must be pcm, mp3, wav, opus, ulaw or alaw at ${speechFields.liveSampleRatesHz.join(', ')} Hz, such as mp3_44100_128; mp3 has ${mp3BitRates.join(', ')} kbit/s`;
   faults.push({ field: 'output_format', reason: 'enum', message });
   return {};
 }

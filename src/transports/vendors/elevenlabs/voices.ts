@@ -2,7 +2,7 @@
 
 import type { Fields } from '../../../contract.ts';
 import { Failure, type FieldViolation } from '../../../platform/errors.ts';
-import { type OfferedVoice, ownerOf, type VoiceOwner } from '../../../speech.ts';
+import { type OfferedVoice, ownerOf } from '../../../speech.ts';
 import { type NamedVoice, pageOfVoices, toNamedVoices, type Viewer } from '../named-voices.ts';
 
 /** ElevenLabs's defaults, of which only the speed has an effect here. */
@@ -40,7 +40,7 @@ const pageSizeDefault = 10;
 const pageNames = { size: 'page_size', text: 'search', after: 'next_page_token' };
 
 /** The owners of the voices of a type. Their community is a library that Sonant does not have. */
-const voiceTypes: Readonly<Record<string, readonly VoiceOwner[]>> = {
+const voiceTypes: Readonly<Record<string, readonly ReturnType<typeof ownerOf>[]>> = {
   personal: ['self'],
   default: ['operator'],
   workspace: ['self', 'other'],

@@ -16,7 +16,7 @@ import {
 import { audioFormats } from '../../../audio.ts';
 import { type Fields, memberSchema, membersOf, requestSchema } from '../../../contract.ts';
 import type { FieldViolation } from '../../../platform/errors.ts';
-import { ownLanguage, readRequest } from '../../../speech.ts';
+import { readRequest, speechFields } from '../../../speech.ts';
 import { callWith } from '../contract-calls.ts';
 
 export interface Tool {
@@ -101,7 +101,7 @@ const speakArguments =
 const speakWithout = membersOf(SynthesizeSpeechRequestSchema)
   .map(({ name }) => name)
   .filter((name) => !speakArguments.includes(name));
-const speakDefaults = { language_code: ownLanguage, output_format: 'mp3' };
+const speakDefaults = { language_code: speechFields.ownLanguage, output_format: 'mp3' };
 
 function createSpeak(speech: SpeechOperations, voices: VoiceOperations): Tool {
   const inline = {

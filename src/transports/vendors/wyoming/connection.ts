@@ -22,7 +22,7 @@ import { farewellMs } from '../../../platform/net/request-limits.ts';
 import { onAbort } from '../../../platform/runtime/abort.ts';
 import { createId } from '../../../platform/runtime/id.ts';
 import { PushQueue } from '../../../platform/runtime/push-queue.ts';
-import { isSpokenBy, ownLanguage, type SpeechRequest } from '../../../speech.ts';
+import { isSpokenBy, type SpeechRequest, speechFields } from '../../../speech.ts';
 import { toLanguageCode } from '../../../text.ts';
 import { toMessage, type VendorNames } from '../../http/failure-sentences.ts';
 import { readStart } from '../speech-contexts.ts';
@@ -79,7 +79,7 @@ function toStart({ name, languageCode, isSsml }: VoiceChoice, voices: readonly V
     voice_id: voiceId,
     output_format: 'pcm',
     sample_rate: wyomingRateHz,
-    language_code: name === undefined ? (languageCode ?? ownLanguage) : ownLanguage,
+    language_code: name === undefined ? (languageCode ?? speechFields.ownLanguage) : speechFields.ownLanguage,
     markup: isSsml ? 'ssml' : undefined,
   });
 }
