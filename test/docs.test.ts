@@ -38,9 +38,21 @@ test('what is not run has its reason, and is counted', () => {
     'needs ghz': 1,
     'needs k6': 2,
     'needs the package openai': 1,
+    'run by livekit_turns.py': 1,
+    'run by pipecat_turns.py': 1,
     'starts a second service': 2,
     'takes minutes': 2,
   });
+});
+
+test('a block that a program of the tests runs has the lines of that program', () => {
+  const shown = blocks.flatMap(({ notRun = '', text }) => {
+    const [, file] = /^run by (\S+)$/.exec(notRun) ?? [];
+    const code = file && readFileSync(join(root, 'test/programs/clients', file), 'utf8');
+    return code ? text.split('\n').map((line) => [line, code.includes(line)] as const) : [];
+  });
+  expect(shown.length).toBeGreaterThan(5);
+  expect(shown.filter(([, isRun]) => !isRun)).toEqual([]);
 });
 
 test('docs/api.md tells of every path and service', () => {

@@ -35,8 +35,7 @@ TURNS = json.load(sys.stdin)
 
 def open_service(session):
     if service == "elevenlabs":
-        settings = ElevenLabsTTSService.Settings(voice=voice)
-        return ElevenLabsTTSService(api_key=key, url=url.replace("http", "ws", 1), settings=settings)
+        return ElevenLabsTTSService(api_key=key, url=url.replace("http", "ws", 1), settings=ElevenLabsTTSService.Settings(voice=voice))
     if service == "elevenlabs-dialogue":
         settings = ElevenLabsDialogueTTSService.Settings(voice=voice)
         return ElevenLabsDialogueTTSService(api_key=key, url=url.replace("http", "ws", 1), settings=settings)
@@ -44,9 +43,8 @@ def open_service(session):
         settings = ElevenLabsHttpTTSService.Settings(voice=voice)
         return ElevenLabsHttpTTSService(api_key=key, base_url=url, aiohttp_session=session, settings=settings)
     if service == "cartesia":
-        settings = CartesiaTTSService.Settings(voice=voice)
         address = url.replace("http", "ws", 1) + "/tts/websocket"
-        return CartesiaTTSService(api_key=key, url=address, settings=settings)
+        return CartesiaTTSService(api_key=key, url=address, settings=CartesiaTTSService.Settings(voice=voice))
     return OpenAITTSService(api_key=key, base_url=url + "/v1")
 
 
