@@ -231,8 +231,8 @@ test('voices are listed page by page', async () => {
   const unknown = await fetch(`${shared.url}/voices?starting_after=zzz`, { headers });
   const refusal = { error_code: 'invalid_request', message: expect.stringContaining('starting_after') };
   expect([unknown.status, await unknown.json()]).toMatchObject([400, refusal]);
-  const named = await fetch(`${shared.url}/voices?limit=1&is_owner=true`, { headers });
-  expect([named.status, named.headers.get('x-ignored-fields')]).toEqual([200, 'is_owner']);
+  const named = await fetch(`${shared.url}/voices?limit=1&owner=me`, { headers });
+  expect([named.status, named.headers.get('x-ignored-fields')]).toEqual([200, 'owner']);
   for (const limit of ['-1', '0', '101', 'ten']) {
     const wrong = await fetch(`${shared.url}/voices?limit=${limit}`, { headers });
     expect([wrong.status, await wrong.json()], limit).toMatchObject([400, { message: 'limit must be 1 to 100.' }]);
@@ -386,4 +386,30 @@ test('failures have the form of Cartesia’s', async () => {
     const refusal = await fetch(`${shared.url}/tts/${way}`, { method: 'POST', headers, body: long });
     expect([refusal.status, await refusal.json()]).toMatchObject([400, { error_code: 'text_too_long' }]);
   }
+});
+
+test('an access token speaks over HTTP and WebSocket, and changes nothing', async () => {
+  const { token } = await client.accessToken.create({ grants: { tts: true }, expires_in: 60 });
+  const guest = new Cartesia({ token, baseURL: shared.url, maxRetries: 0 });
+  const answer = await guest.tts.generate({ ...options, transcript: 'Hello.' });
+  expect((await answer.arrayBuffer()).byteLength).toBeGreaterThan(10_000);
+  const { socket, read } = await openSocket(guest);
+  const context = socket.context(options);
+  await context.push({ transcript: 'Hello.' });
+  await context.no_more_inputs();
+  expect(soundOf(await read(context)).length).toBeGreaterThan(10_000);
+  socket.close();
+  await expect(guest.voices.update('tone-low', { name: 'Other' })).rejects.toMatchObject({ status: 401 });
+});
+
+test('voices are filtered page by page, and those that cannot be made are refused once', async () => {
+  const ids = [];
+  for await (const voice of client.voices.list({ is_owner: false, limit: 1 })) ids.push(voice.id);
+  expect(ids).toContain('tone-low');
+  expect((await client.voices.list({ is_owner: true })).data).toEqual([]);
+  const retrying = new Cartesia({ apiKey: shared.key, baseURL: shared.url });
+  const before = shared.requests.length;
+  const clip = new File([new Uint8Array(9)], 'clip.wav');
+  await expect(retrying.voices.clone({ clip, name: 'Me', language: 'en' })).rejects.toMatchObject({ status: 501 });
+  await expect.poll(() => shared.requests.slice(before).map(({ status }) => status), patient).toEqual([501]);
 });

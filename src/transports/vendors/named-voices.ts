@@ -10,6 +10,21 @@ import type { OfferedVoice } from '../../speech.ts';
 export const toNamedVoices = <Offered extends OfferedVoice>(offered: Offered) =>
   [offered.voice.voiceId, ...offered.aliases].map((id) => ({ id, voice: offered.voice, kept: offered.kept }));
 
+/** Returns what the field chooses; undefined if it is absent. Reports another value. */
+export function choose<T>(
+  given: Fields,
+  field: string,
+  choices: Readonly<Record<string, T>>,
+  faults: FieldViolation[],
+): T | undefined {
+  const value = given[field] ?? '';
+  if (value === '') return undefined;
+  if (typeof value === 'string' && Object.hasOwn(choices, value)) return choices[value];
+  const allowed = Object.keys(choices);
+  faults.push({ field, reason: 'enum', message: `must be one of ${allowed.join(', ')}`, allowed });
+  return undefined;
+}
+
 /** For whom voices are listed. */
 export interface Viewer {
   caller: VoiceUser;

@@ -91,11 +91,11 @@ function spokenCharsOf(text: string): number {
  * of the caller or what is left of it, or the limit for text that waits to be spoken.
  */
 export function checkTextFits(
-  texts: readonly string[],
+  lines: readonly { text: string }[],
   { call, limitStatus }: Pick<FastifyRequest, 'call' | 'limitStatus'>,
   otherWay: string,
 ): number {
-  const sumOf = (count: (text: string) => number) => texts.reduce((sum, text) => sum + count(text), 0);
+  const sumOf = (count: (text: string) => number) => lines.reduce((sum, { text }) => sum + count(text), 0);
   const chars = sumOf(spokenCharsOf);
   const quotas = chainOf(call!.caller).map(({ limits }) => limits.charactersPerMonth);
   for (const [i, quota] of quotas.entries()) checkFitsQuota(chars, quota, i === 0);
@@ -109,6 +109,10 @@ export function checkTextFits(
   const quota = Math.min(...quotas.map((each) => each ?? Infinity));
   if (chars > left) throw tooManyCharacters({ chars, quota, left, isOwn: quota === quotas[0], nowMs: Date.now() });
   return chars;
+}
+
+export async function* soundOf(events: AsyncIterable<LiveEvent>): AsyncGenerator<Uint8Array> {
+  for await (const event of events) if (event.type === 'audio') yield event.audio;
 }
 
 /** The start of live speech, from fields with the names of the proto. `faults` were found before. */
@@ -213,13 +217,7 @@ export class SpeechContexts<Writer extends ContextWriter> {
   }
 }
 
-interface SocketNames {
-  /** Name of the vendor's API in logs. */
-  api: string;
-  /** Whether names such as `contextId` are sent as `context_id`. */
-  hasSnakeNames?: boolean;
-}
-
+/** The message with names such as `context_id`. */
 const withSnakeNames = (message: object): object =>
   Object.fromEntries(
     Object.entries(message).map(([name, value]) => [
@@ -232,11 +230,18 @@ const withSnakeNames = (message: object): object =>
 type ReadFirst = () => Promise<Fields | undefined>;
 
 /**
- * Serves a WebSocket until it is closed. The upgrade must have been checked before. `begin` admits the caller, if no
+ * Serves a WebSocket until it is closed. `api` names the vendor's API in logs. The upgrade must have been checked before. `begin` admits the caller, if no
  * hook of the route has done so, and returns the first message if it has read it.
  */
 export async function serveContexts<Writer extends ContextWriter>(
-  { live, admission, leaving, readerStallMs, api, hasSnakeNames = false }: ContextsOptions & SocketNames,
+  {
+    live,
+    admission,
+    leaving,
+    readerStallMs,
+    api,
+    hasSnakeNames,
+  }: ContextsOptions & { api: string; hasSnakeNames?: boolean },
   [request, reply]: [FastifyRequest, FastifyReply],
   open: (contexts: SpeechContexts<Writer>, socket: ContextSocket) => ContextProtocol,
   begin: (readFirst: ReadFirst) => ReturnType<ReadFirst> = async () => undefined,

@@ -14,7 +14,7 @@ import { eventHeaders } from '../../http/synthesis/server-sent-events.ts';
 import { withWarnings } from '../../http/synthesis/speech-headers.ts';
 import { fromThrown } from '../../http/thrown-failure.ts';
 import { checkUpgrade } from '../../http/web-socket.ts';
-import { checkTextFits, serveContexts, type VendorRoutesOptions } from '../speech-contexts.ts';
+import { checkTextFits, serveContexts, soundOf, type VendorRoutesOptions } from '../speech-contexts.ts';
 import { toErrorMessage } from './cartesia-failure.ts';
 import { type CartesiaWriter, createCartesiaProtocol } from './contexts.ts';
 import { type CartesiaMessage, createEventWriter, doneMessage } from './events.ts';
@@ -59,7 +59,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOpt
       ];
       throw new Failure('invalid_request', { details });
     }
-    checkTextFits([generation.transcript], request, 'Use the WebSocket');
+    checkTextFits([{ text: generation.transcript }], request, 'Use the WebSocket');
     const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(generation)));
     return { generation, events };
   };
@@ -111,10 +111,6 @@ async function takeAsJson({ headers }: FastifyRequest): Promise<void> {
 async function* inputsOf({ start, transcript }: Generation): AsyncGenerator<LiveInput> {
   yield { type: 'start', start };
   yield { type: 'text', text: transcript };
-}
-
-async function* soundOf(events: AsyncIterable<LiveEvent>): AsyncGenerator<Uint8Array> {
-  for await (const event of events) if (event.type === 'audio') yield event.audio;
 }
 
 async function* eventsOf(

@@ -10,7 +10,7 @@ import { run } from '../../http/admission.ts';
 import { ignoredHeaders, sortFields } from '../../http/ignored-fields.ts';
 import { addWithoutBody, fieldsOf } from '../../http/json-body.ts';
 import { callWith } from '../contract-calls.ts';
-import { type NamedVoice, pageOfVoices, type Viewer, viewerOf } from '../named-voices.ts';
+import { choose, type NamedVoice, pageOfVoices, type Viewer, viewerOf } from '../named-voices.ts';
 import type { VendorRoutesOptions } from '../speech-contexts.ts';
 
 const { listVoices, getVoice, updateVoice, deleteVoice } = voiceOperations;
@@ -36,10 +36,13 @@ export function addCartesiaVoiceRoutes(app: FastifyInstance, options: VendorRout
   app.patch('/voices/:id', to(updateVoice), async (request, reply) => {
     const id = idOf(request);
     const { fields, ignored } = sortFields(fieldsOf(request), ['name', 'description', 'gender'], false);
-    const { gender, ...texts } = fields;
+    const { gender: _, ...texts } = fields;
+    const details: FieldViolation[] = [];
+    const gender = choose(fields, 'gender', genders, details);
+    if (details.length > 0) throw new Failure('invalid_request', { details });
     const changed = await run(request, reply, updateVoice, async (call) => {
       const { voice } = await voices.getVoice(call, id);
-      const labels = gender == null ? {} : { labels: { ...voice.labels, gender: readGender(gender) } };
+      const labels = gender && { labels: { ...voice.labels, gender } };
       await callWith(VoiceService.method.updateVoice, handlers.voices, call, { voice_id: id, ...texts, ...labels });
       return voices.getVoice(call, id);
     });
@@ -70,15 +73,15 @@ export function addCartesiaVoiceRoutes(app: FastifyInstance, options: VendorRout
 const names = { size: 'limit', text: 'q', languageCode: 'language', after: 'starting_after' };
 const voicesQuery = [...Object.values(names), 'gender', 'is_owner', 'expand', 'expand[]', 'api_key'];
 const pageSizeDefault = 100;
-/** Cartesia's names for genders, by Sonant's names. */
-const genders: Readonly<Record<string, string>> = { male: 'masculine', female: 'feminine', neutral: 'gender_neutral' };
+/** Sonant's names for genders, by Cartesia's names. */
+const genders = { masculine: 'male', feminine: 'female', gender_neutral: 'neutral' };
 
 const toCartesiaVoice = ({ id, voice, kept }: NamedVoice, { caller, previewUrl }: Viewer) => ({
   id,
   name: voice.name,
   description: voice.description,
   tagline: '',
-  gender: genderOf(voice.labels),
+  gender: Object.entries(genders).find(([, ours]) => ours === voice.labels.gender)?.[0] ?? null,
   language: voice.languageCodes[0]!.split('-', 1)[0]!,
   locales: voice.languageCodes
     .filter((code) => code.includes('-'))
@@ -90,31 +93,15 @@ const toCartesiaVoice = ({ id, voice, kept }: NamedVoice, { caller, previewUrl }
   preview_file_url: previewUrl(id),
 });
 
-const genderOf = ({ gender = '' }: Readonly<Record<string, string>>) =>
-  Object.hasOwn(genders, gender) ? genders[gender] : null;
-
-/** Sonant's name of a gender. */
-function readGender(given: unknown): string {
-  const found = Object.keys(genders).find((name) => genders[name] === given);
-  if (found) return found;
-  throw notOneOf('gender', Object.values(genders));
-}
-
-function notOneOf(field: string, allowed: readonly string[]): Failure {
-  const details: FieldViolation[] = [
-    { field, reason: 'enum', message: `must be one of ${allowed.join(', ')}`, allowed },
-  ];
-  return new Failure('invalid_request', { details });
-}
-
 function toVoicePage(ready: readonly OfferedVoice[], query: Fields, viewer: Viewer) {
-  const { gender = '', is_owner: isOwner = '' } = query;
-  const wanted = gender === '' ? undefined : genders[readGender(gender)];
-  if (!['', 'true', 'false'].includes(String(isOwner))) throw notOneOf('is_owner', ['true', 'false']);
+  const details: FieldViolation[] = [];
+  const gender = choose(query, 'gender', genders, details);
+  const isOwner = choose(query, 'is_owner', { true: true, false: false }, details);
+  if (details.length > 0) throw new Failure('invalid_request', { details });
   const matching = ready.filter(
     ({ voice, kept }) =>
-      (wanted === undefined || genderOf(voice.labels) === wanted) &&
-      (isOwner === '' || (ownerOf(kept, viewer.caller) === 'self') === (isOwner === 'true')),
+      (gender ?? voice.labels.gender) === voice.labels.gender &&
+      (isOwner ?? ownerOf(kept, viewer.caller) === 'self') === (ownerOf(kept, viewer.caller) === 'self'),
   );
   const { page, hasMore, next } = pageOfVoices(matching, query, names, pageSizeDefault);
   return { data: page.map((voice) => toCartesiaVoice(voice, viewer)), has_more: hasMore, next_page: next };

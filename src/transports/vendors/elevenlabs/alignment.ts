@@ -139,8 +139,9 @@ export class AlignmentMessages {
  * times from its start. Some clients add up the lengths of the audio, others those of the characters; both are equal.
  */
 export class PairedMessages {
+  /** Audio whose characters are not known yet. */
+  readonly held: Uint8Array[] = [];
   readonly #msPerByte: number;
-  #held: Uint8Array[] = [];
   #pending: TimedChar[] = [];
   #sentBytes = 0;
   #lastChar = ' ';
@@ -149,29 +150,19 @@ export class PairedMessages {
     this.#msPerByte = msPerByte;
   }
 
-  /** Holds audio until its characters are known. */
-  hold(audio: Uint8Array): void {
-    this.#held.push(audio);
-  }
-
-  /** Audio without characters. */
-  rest(): Uint8Array[] {
-    return this.#held.splice(0);
-  }
-
   /** Adds characters, whose audio is held. `turnEndMs` is the end of the turn, if it has ended. */
   *put(timed: readonly TimedChar[], turnEndMs?: number): Generator<{ audio: Uint8Array; alignment: Alignment }> {
     this.#pending.push(...timed);
-    const last = this.#pending.at(-1);
-    if (turnEndMs !== undefined && (last?.char ?? this.#lastChar) !== ' ')
+    if (turnEndMs !== undefined && (this.#pending.at(-1)?.char ?? this.#lastChar) !== ' ')
       this.#pending.push({ char: ' ', startMs: turnEndMs, endMs: turnEndMs });
-    if (this.#pending.length === 0 || this.#held.length === 0) return;
-    const pieces = this.#held.splice(0);
+    if (this.#pending.length === 0) return;
+    const toMs = (bytes: number) => Math.round(bytes * this.#msPerByte);
+    const pieces = this.held.splice(0);
     let audio = Buffer.alloc(0);
     for (const [i, piece] of pieces.entries()) {
-      audio = audio.length === 0 ? Buffer.from(piece) : Buffer.concat([audio, piece]);
-      const startMs = this.#sentMs;
-      const endMs = Math.round((this.#sentBytes + audio.length) * this.#msPerByte);
+      audio = Buffer.concat([audio, piece]);
+      const startMs = toMs(this.#sentBytes);
+      const endMs = toMs(this.#sentBytes + audio.length);
       const isLast = i === pieces.length - 1;
       const count = isLast ? this.#pending.length : this.#pending.findLastIndex((char) => char.startMs < endMs) + 1;
       const chars = this.#pending.splice(0, count);
@@ -183,11 +174,7 @@ export class PairedMessages {
       yield { audio, alignment: toAlignment(chars, startMs, endMs) };
       audio = Buffer.alloc(0);
     }
-    if (audio.length > 0) this.#held.push(audio);
-  }
-
-  get #sentMs(): number {
-    return Math.round(this.#sentBytes * this.#msPerByte);
+    if (audio.length > 0) this.held.push(audio);
   }
 }
 

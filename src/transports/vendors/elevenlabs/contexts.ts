@@ -35,11 +35,7 @@ interface ProtocolOptions {
 }
 
 /** A text and its voice; undefined for the voice of the context. */
-interface Input {
-  text: string;
-  voiceId?: string;
-  isNewTurn?: boolean;
-}
+type Input = { text: string; voiceId?: string; isNewTurn?: boolean };
 
 type Context = SpeechContext<ElevenLabsWriter>;
 
@@ -89,7 +85,8 @@ export class ElevenLabsProtocol implements ContextProtocol {
     const { isMulti, voiceId } = this.#options;
     const { text, voices, flush, close_context: close } = message;
     const isDialogue = voiceId === undefined;
-    const inputs = isDialogue ? readInputs(message) : [{ text: readText(text) }];
+    if (typeof (text ?? '') !== 'string') throw invalid('text', 'must be a string');
+    const inputs = isDialogue ? readInputs(message) : [{ text: String(text ?? '') }];
     const isOpening = voices !== undefined || inputs.some((input) => input.text !== '');
     const context = this.#contexts.get(id) ?? (isOpening ? this.#open(id, message, inputs[0]?.voiceId) : undefined);
     context?.writer.keepAlive();
@@ -183,11 +180,6 @@ function finish({ writer, inputs }: Context): void {
 function closeContext(context: Context): void {
   if (context.writer.hasText) context.cancel();
   finish(context);
-}
-
-function readText(text: unknown): string {
-  if (typeof (text ?? '') === 'string') return String(text ?? '');
-  throw invalid('text', 'must be a string');
 }
 
 function readInputs({ inputs }: Fields): Input[] {

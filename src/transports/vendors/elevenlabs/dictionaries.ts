@@ -1,6 +1,7 @@
 // Pronunciation dictionaries of ElevenLabs's API, which are lexicons: GET /v1/pronunciation-dictionaries and
 // /v1/pronunciation-dictionaries/{id}, POST /add-from-rules and /add-from-file. Their only version is the current one.
 import { isUtf8 } from 'node:buffer';
+import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LexiconService } from '../../../../gen/sonant/v1/lexicon_pb.ts';
 import { operationOf } from '../../../api.ts';
@@ -19,16 +20,10 @@ const { listLexicons, getLexicon, createLexicon } = LexiconService.method;
 const pageSizeDefault = 30;
 
 export function addDictionaryRoutes(app: FastifyInstance, { handlers, admission }: VendorRoutesOptions): void {
-  const route = (method: (typeof LexiconService.methods)[number]) => ({
-    onRequest: admission.admitAnyTo(operationOf(method)),
-    config: { jsonBytesMax: lexiconRequestBytesMax, jsonValuesMax: lexiconValuesMax },
-  });
-  const call = (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    method: typeof getLexicon | typeof createLexicon | typeof listLexicons,
-    members: Fields,
-  ) => run(request, reply, operationOf(method), (begun) => callWith(method, handlers.lexicons, begun, members));
+  const config = { jsonBytesMax: lexiconRequestBytesMax, jsonValuesMax: lexiconValuesMax };
+  const route = (method: DescMethod) => ({ onRequest: admission.admitAnyTo(operationOf(method)), config });
+  const call = (request: FastifyRequest, reply: FastifyReply, method: DescMethod, members: Fields) =>
+    run(request, reply, operationOf(method), (begun) => callWith(method, handlers.lexicons, begun, members));
 
   app.get(root, route(listLexicons), async (request, reply) => {
     const { fields, ignored } = sortFields(request.query as Fields, ['page_size', 'cursor', 'api_key'], false);
@@ -69,7 +64,6 @@ export function addDictionaryRoutes(app: FastifyInstance, { handlers, admission 
 const toDictionary = ({ lexicon_id: id, name, version, entry_count, created_at, owner }: Fields) => ({
   id,
   name,
-  description: null,
   created_by: owner,
   creation_time_unix: Math.floor(Date.parse(String(created_at)) / 1000),
   version_id: version,
@@ -77,7 +71,6 @@ const toDictionary = ({ lexicon_id: id, name, version, entry_count, created_at, 
   latest_version_id: version,
   latest_version_rules_num: entry_count,
   permission_on_resource: owner === 'self' ? 'admin' : 'viewer',
-  archived_time_unix: null,
 });
 
 const toRule = ({ grapheme: string_to_replace, alias, phoneme, alphabet = 'ipa', case: letters }: Fields) => ({

@@ -68,14 +68,15 @@ export class ElevenLabsWriter implements ContextWriter {
 
   async *write(event: LiveEvent): AsyncGenerator<object> {
     const { isDialogue, start } = this.#context;
-    if (event.type === 'audio') yield* this.#addSound(event.audio);
+    if (event.type === 'audio' && this.#paired) this.#paired.held.push(event.audio);
+    else if (event.type === 'audio') yield this.#toMessage(event.audio);
     else if (event.type === 'timestamps') yield* this.#align(this.#times.takeWords(event.turn, event.words));
     else if (event.type === 'flushed') {
       const { rest, endMs } = this.#times.endTurn(event.turn, event.seconds);
       yield* this.#align(rest, endMs);
       if (isDialogue) yield { isFinalAudioForTurn: true, contextId: this.#context.contextId };
     } else if (event.type === 'done') {
-      for (const audio of this.#paired?.rest() ?? []) yield this.#toMessage(audio);
+      for (const audio of this.#paired?.held ?? []) yield this.#toMessage(audio);
       if (!this.#hasSound)
         yield this.#toMessage(await encodeSilence(start.format, start.sampleRateHz, emptyContextSeconds));
     }
@@ -92,11 +93,6 @@ export class ElevenLabsWriter implements ContextWriter {
     clearTimeout(this.#idle);
     const { contextId, isMulti } = this.#context;
     if (isMulti || !this.#hasFailed) yield { isFinal: true, contextId };
-  }
-
-  *#addSound(audio: Uint8Array): Generator<object> {
-    if (this.#paired) this.#paired.hold(audio);
-    else yield this.#toMessage(audio);
   }
 
   /** Sends the times of characters. `turnEndMs` is the end of the turn, if it has ended. */

@@ -47,7 +47,8 @@ export function parseGeneration(voiceId: string | undefined, query: Fields, body
   const { text, inputs, [settingsName]: settings } = given.fields;
   const faults: FieldViolation[] = [];
   const lines = isDialogue ? readLines(inputs, faults) : [{ text: readText('text', text, faults), voiceId }];
-  const start = toStart(lines[0]?.voiceId, { ...given.fields, ...asked.fields }, settings, faults);
+  // A voice that is missing has been reported already.
+  const start = toStart(lines[0]?.voiceId || '-', { ...given.fields, ...asked.fields }, settings, faults);
   const ofSettings = ignoredSettings(settings, settingsName);
   return { start, lines, ignored: [...asked.ignored, ...given.ignored, ...ofSettings] };
 }

@@ -27,6 +27,7 @@ import {
   checkTextFits,
   type SpeechContexts,
   serveContexts,
+  soundOf,
   type VendorRoutesOptions,
 } from '../speech-contexts.ts';
 import { CharacterTimes, type TimedChar } from './alignment.ts';
@@ -58,14 +59,15 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
 
   /** `contentType` defaults to the content type of the audio. */
   const speak =
-    (render: (events: AsyncIterable<LiveEvent>, spoken: Spoken) => AsyncIterable<Uint8Array>, contentType?: string) =>
+    (
+      render: (events: AsyncIterable<LiveEvent>, lines: readonly Line[]) => AsyncIterable<Uint8Array>,
+      contentType?: string,
+    ) =>
     async (request: FastifyRequest, reply: FastifyReply) => {
-      const voiceId = voiceOf(request);
-      const { start, lines, ignored } = parseGeneration(voiceId, request.query as Fields, fieldsOf(request));
-      const texts = lines.map(({ text }) => text);
-      const cost = checkTextFits(texts, request, 'Use a WebSocket');
+      const query = request.query as Fields;
+      const { start, lines, ignored } = parseGeneration(voiceOf(request), query, fieldsOf(request));
+      const cost = checkTextFits(lines, request, 'Use a WebSocket');
       const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(start, lines)));
-      const spoken = { lines, hasSegments: voiceId === undefined };
       const type = contentType ?? audioFormats[start.format].contentType;
       const headers = {
         'content-type': type,
@@ -73,7 +75,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
         'character-cost': String(cost),
         ...ignoredHeaders(request, ignored),
       };
-      await sendPieces(reply, headers, render(withWarnings(reply, events), spoken));
+      await sendPieces(reply, headers, render(withWarnings(reply, events), lines));
       return reply;
     };
   // A dialogue has as many members and items as a job.
@@ -208,30 +210,19 @@ function toModels(ready: readonly OfferedVoice[], textCharsMax: number): Fields[
   }));
 }
 
-async function* soundOf(events: AsyncIterable<LiveEvent>): AsyncGenerator<Uint8Array> {
-  for await (const event of events) if (event.type === 'audio') yield event.audio;
-}
-
-/** What a request has spoken. */
-interface Spoken {
-  lines: readonly Line[];
-  /** Whether the reply states which characters belong to which line. */
-  hasSegments: boolean;
-}
-
-async function* linesOf(events: AsyncIterable<LiveEvent>, spoken: Spoken): AsyncGenerator<Uint8Array> {
-  for await (const piece of piecesOf(events, spoken)) {
-    const line = { audio_base64: Buffer.from(piece.audio).toString('base64'), ...toTimes([piece], spoken) };
+async function* linesOf(events: AsyncIterable<LiveEvent>, lines: readonly Line[]): AsyncGenerator<Uint8Array> {
+  for await (const piece of piecesOf(events, lines)) {
+    const line = { audio_base64: Buffer.from(piece.audio).toString('base64'), ...toTimes([piece], lines) };
     yield Buffer.from(`${JSON.stringify(line)}\n`);
   }
 }
 
 /** Yields one JSON object, whose audio is sent while it is generated. */
-async function* objectOf(events: AsyncIterable<LiveEvent>, spoken: Spoken): AsyncGenerator<Uint8Array> {
+async function* objectOf(events: AsyncIterable<LiveEvent>, lines: readonly Line[]): AsyncGenerator<Uint8Array> {
   const all: Piece[] = [];
   let before = '{"audio_base64":"';
   let held: Uint8Array = new Uint8Array();
-  for await (const piece of piecesOf(events, spoken)) {
+  for await (const piece of piecesOf(events, lines)) {
     if (piece.timed.length > 0) all.push(piece);
     const bytes = Buffer.concat([held, piece.audio]);
     // Encodes groups of three bytes, because each group becomes four base64 characters without padding.
@@ -240,7 +231,7 @@ async function* objectOf(events: AsyncIterable<LiveEvent>, spoken: Spoken): Asyn
     if (whole > 0) yield Buffer.from(before + bytes.toString('base64', 0, whole));
     if (whole > 0) before = '';
   }
-  const rest = JSON.stringify(toTimes(all, spoken)).slice(1);
+  const rest = JSON.stringify(toTimes(all, lines)).slice(1);
   yield Buffer.from(`${before}${Buffer.from(held).toString('base64')}",${rest}`);
 }
 
@@ -250,7 +241,7 @@ interface Piece {
   timed: readonly TimedChar[];
 }
 
-async function* piecesOf(events: AsyncIterable<LiveEvent>, { lines }: Spoken): AsyncGenerator<Piece> {
+async function* piecesOf(events: AsyncIterable<LiveEvent>, lines: readonly Line[]): AsyncGenerator<Piece> {
   const nothing = { audio: new Uint8Array(), timed: [] };
   const times = new CharacterTimes({ holdsLast: true });
   for (const [turn, { text }] of lines.entries()) times.addText(turn, text);
@@ -263,16 +254,16 @@ async function* piecesOf(events: AsyncIterable<LiveEvent>, { lines }: Spoken): A
   }
 }
 
-function toTimes(pieces: readonly Piece[], { lines, hasSegments }: Spoken) {
+function toTimes(pieces: readonly Piece[], lines: readonly Line[]) {
   const timed = pieces.flatMap((piece) => piece.timed);
-  const segments = hasSegments && { voice_segments: toSegments(pieces, lines) };
-  if (timed.length === 0) return { alignment: null, normalized_alignment: null, ...segments };
+  const voice_segments = toSegments(pieces, lines);
+  if (timed.length === 0) return { alignment: null, normalized_alignment: null, voice_segments };
   const alignment = {
     characters: timed.map(({ char }) => char),
     character_start_times_seconds: timed.map(({ startMs }) => startMs / 1000),
     character_end_times_seconds: timed.map(({ endMs }) => endMs / 1000),
   };
-  return { alignment, normalized_alignment: alignment, ...segments };
+  return { alignment, normalized_alignment: alignment, voice_segments };
 }
 
 /** The lines that the characters of these pieces belong to. */

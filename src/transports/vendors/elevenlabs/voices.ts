@@ -3,7 +3,7 @@
 import type { Fields } from '../../../contract.ts';
 import { Failure, type FieldViolation } from '../../../platform/errors.ts';
 import { type OfferedVoice, ownerOf } from '../../../speech.ts';
-import { type NamedVoice, pageOfVoices, toNamedVoices, type Viewer } from '../named-voices.ts';
+import { choose, type NamedVoice, pageOfVoices, toNamedVoices, type Viewer } from '../named-voices.ts';
 
 /** ElevenLabs's defaults, of which only the speed has an effect here. */
 export const voiceSettings = { stability: 0.5, similarity_boost: 0.75, style: 0, use_speaker_boost: true, speed: 1 };
@@ -67,18 +67,10 @@ export const voicePageQuery = [...Object.values(pageNames), ...Object.keys(label
 /** Voices that match `search` and the filters. The page token is the last voice of the previous page. */
 export function toVoicePage(ready: readonly OfferedVoice[], query: Fields, viewer: Viewer): Fields {
   const details: FieldViolation[] = [];
-  const choose = <T>(field: string, choices: Readonly<Record<string, T>>): T | undefined => {
-    const given = query[field] ?? '';
-    if (given === '') return undefined;
-    if (typeof given === 'string' && Object.hasOwn(choices, given)) return choices[given];
-    const allowed = Object.keys(choices);
-    details.push({ field, reason: 'enum', message: `must be one of ${allowed.join(', ')}`, allowed });
-    return undefined;
-  };
-  const owners = choose('voice_type', voiceTypes);
-  const kind = choose<string>('category', categories);
-  const order = choose('sort', orders);
-  const sign = choose('sort_direction', { asc: 1, desc: -1 }) ?? 1;
+  const owners = choose(query, 'voice_type', voiceTypes, details);
+  const kind = choose<string>(query, 'category', categories, details);
+  const order = choose(query, 'sort', orders, details);
+  const sign = choose(query, 'sort_direction', { asc: 1, desc: -1 }, details) ?? 1;
   if (details.length > 0) throw new Failure('invalid_request', { details });
   const isWanted = ({ voice, kept }: OfferedVoice) =>
     !unmatched.some((name) => query[name]) &&
