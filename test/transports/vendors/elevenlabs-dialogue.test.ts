@@ -95,7 +95,7 @@ test('a dialogue is one file in which each voice speaks its lines, with and with
 
 test.each([
   ['inputs must have at least one text.', {}],
-  ['inputs[1].voice_id must be the id of a voice', { inputs: [inputs[0], { text: ' ' }] }],
+  ['inputs[1].voice_id must contain more than white space', { inputs: [inputs[0], { text: ' ' }] }],
   ['inputs[0].text must be a string', { inputs: [{ text: { toString: 1 }, voice_id: { toString: 1 } }] }],
   ['has 1001 texts, over the limit of 1000', { inputs: Array.from({ length: 1001 }, () => inputs[0]) }],
   [

@@ -87,7 +87,7 @@ export class ElevenLabsProtocol implements ContextProtocol {
     const isDialogue = voiceId === undefined;
     if (typeof (text ?? '') !== 'string') throw invalid('text', 'must be a string');
     const inputs = isDialogue ? readInputs(message) : [{ text: String(text ?? '') }];
-    const isOpening = voices !== undefined || inputs.some((input) => input.text !== '');
+    const isOpening = (isDialogue && voices !== undefined) || inputs.some((input) => input.text !== '');
     const context = this.#contexts.get(id) ?? (isOpening ? this.#open(id, message, inputs[0]?.voiceId) : undefined);
     context?.writer.keepAlive();
     // A text without characters keeps the call alive.
@@ -105,13 +105,12 @@ export class ElevenLabsProtocol implements ContextProtocol {
     const { isAbsolute, contextIdleMs, startWith } = settings;
     const voices = voiceId === undefined ? readVoices(first, firstVoiceId) : [voiceId];
     const start = startWith(voices[0], first);
-    const named = { contextId: this.#nameOf(id), isMulti, start, isAbsolute, contextIdleMs };
+    const named = { contextId: this.#nameOf(id), isMulti, isDialogue: voiceId === undefined, start };
     const onIdle = () => finish(context);
     const onFailure = (message: string) => {
       this.#failed = message;
     };
-    const isDialogue = voiceId === undefined;
-    const writer = new ElevenLabsWriter({ ...named, isDialogue, onIdle, onFailure });
+    const writer = new ElevenLabsWriter({ ...named, isAbsolute, contextIdleMs, onIdle, onFailure });
     const context: Context = this.#contexts.open(id, writer);
     context.inputs.push({ type: 'start', start, voices });
     return context;

@@ -129,11 +129,9 @@ function readLines(inputs: unknown, faults: FieldViolation[]): Line[] {
   const message = `has ${length} texts, over the limit of ${liveWaitingTurnsMax}; split the dialogue`;
   if (length > liveWaitingTurnsMax) faults.push({ field: 'inputs', reason: 'too_long', message });
   return given.slice(0, liveWaitingTurnsMax).map((input, i) => {
-    const { text, voice_id: voiceId }: Fields = isObject(input) ? input : {};
-    const isNamed = typeof voiceId === 'string' && voiceId !== '';
-    const field = `inputs[${i}].voice_id`;
-    if (!isNamed) faults.push({ field, reason: 'required', message: 'must be the id of a voice' });
-    return { text: readText(`inputs[${i}].text`, text, faults), voiceId: isNamed ? voiceId : '' };
+    const { text, voice_id: voiceId = '' }: Fields = isObject(input) ? input : {};
+    const read = (name: string, value: unknown) => readText(`inputs[${i}].${name}`, value, faults);
+    return { text: read('text', text), voiceId: read('voice_id', voiceId) };
   });
 }
 
