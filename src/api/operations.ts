@@ -6,7 +6,6 @@ import {
   createDelivery,
   createKnownClips,
   createStoredAudio,
-  type DeliveryOptions,
   type OpenSigner,
   openManifest,
   readCaptions,
@@ -34,7 +33,7 @@ import { createTicketRows } from './ticket-rows.ts';
 import { createUsageHandlers } from './usage.ts';
 import { createVoiceHandlers, createVoiceOperations } from './voices.ts';
 
-interface OperationsOptions extends Pick<DeliveryOptions, 'links' | 'onFault'> {
+interface OperationsOptions extends Pick<Parameters<typeof createDelivery>[0], 'links' | 'onFault'> {
   stored: { store: RowStore; clips: StoredClips; room: ClipRoom };
   core: { engines: readonly Engine[]; voices: Voices; speech: Speech };
   accounts: Pick<Accounts, 'keys' | 'usage' | 'ledger' | 'seal' | 'webhookSecrets'> & {
