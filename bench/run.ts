@@ -27,6 +27,7 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   resampler: () => import('./resampler.ts'),
   encoders: () => import('./encoders.ts'),
   'word-times': () => import('./word-times.ts'),
+  words: () => import('./words.ts'),
   languages: () => import('./languages.ts'),
 };
 
