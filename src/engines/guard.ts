@@ -137,8 +137,10 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
           } catch (error) {
             by.throwIfAborted();
             if (!isHeard && best) break;
-            const mayTry = !isHeard && attempts < attemptsMax && breakerOf(segment).restMs() === 0;
             const isFaulty = isSoundFault(error) && !segment.isAgain;
+            // An engine that fails in the middle is not asked again, even if its audio was held.
+            const isLate = isHeard || (present.pieces.length > 0 && !isFaulty);
+            const mayTry = !isLate && attempts < attemptsMax && breakerOf(segment).restMs() === 0;
             const waitMs = isFaulty ? 0 : retryWaitMs(error, attempts);
             if (!mayTry || waitMs === undefined) throw error;
             if (isFaulty) segment = again(segment);
