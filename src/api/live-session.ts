@@ -133,8 +133,18 @@ export class LiveSession {
         if (notice) {
           this.#noticeChars -= notice.chars;
           yield notice.event;
-        } else if (turn?.text.hasPart(0)) yield* this.#speak(turn);
-        else if (this.#isEnding && !turn) return yield* this.#done();
+        } else if (turn?.text.hasPart(0)) {
+          // The events of a turn are sent from here, because each generator in between costs waits.
+          try {
+            for await (const event of this.#speak(turn)) {
+              if (turn.isInterrupted) break;
+              const told = this.#toLive(turn, event);
+              if (told) yield told;
+            }
+          } catch (error) {
+            this.#throwUnlessInterrupted(turn, error);
+          }
+        } else if (this.#isEnding && !turn) return yield* this.#done();
         else if (leaving.aborted && !turn) throw leaving.reason;
         else await new Promise<void>((resolve) => (this.#wake = resolve));
       }
@@ -145,32 +155,40 @@ export class LiveSession {
     }
   }
 
-  async *#speak(turn: LiveTurn): AsyncGenerator<LiveEvent, void> {
-    const signal = AbortSignal.any([this.#options.call.signal, turn.stop.signal]);
-    try {
-      if (!turn.isBlank) return yield* this.#eventsOf(turn, this.#options.speakTurn(turn, this.#file, signal));
-      this.#waitingChars -= turn.text.chars;
-      yield this.#flushed(turn, 0);
-    } catch (error) {
-      if (this.#failed) throw this.#failed.error;
-      if (!turn.isInterrupted) throw error;
-    }
+  #throwUnlessInterrupted({ isInterrupted }: LiveTurn, error: unknown): void {
+    if (this.#failed) throw this.#failed.error;
+    if (!isInterrupted) throw error;
   }
 
-  async *#eventsOf(turn: LiveTurn, events: AsyncIterable<SpeechEvent>): AsyncGenerator<LiveEvent, void> {
+  #speak(turn: LiveTurn): AsyncIterable<SpeechEvent> | Iterable<SpeechEvent> {
+    const signal = AbortSignal.any([this.#options.call.signal, turn.stop.signal]);
+    if (!turn.isBlank) return this.#options.speakTurn(turn, this.#file, signal);
+    this.#waitingChars -= turn.text.chars;
+    return [{ type: 'done', chars: 0, seconds: 0, byteCount: 0 }];
+  }
+
+  #toLive(turn: LiveTurn, event: SpeechEvent): LiveEvent | undefined {
     const { index } = turn;
-    for await (const event of events) {
-      if (turn.isInterrupted) return;
-      turn.note(event);
-      this.#idle.refresh();
-      if (event.type === 'info') yield toInfo(index, event);
-      else if (event.type === 'audio') yield { type: 'audio', turn: index, audio: event.audio };
-      else if (event.type === 'chunk_done') this.#waitingChars -= turn.text.partAt(event.chunkIndex).chars;
-      else if (event.type === 'mark') yield toMark(index, event);
-      else if (event.type === 'done') yield { ...this.#flushed(turn, event.seconds), suspects: event.suspects };
-      else if (this.#options.start.timestamps) {
+    turn.note(event);
+    this.#idle.refresh();
+    switch (event.type) {
+      case 'info':
+        return toInfo(index, event);
+      case 'audio':
+        return { type: 'audio', turn: index, audio: event.audio };
+      case 'chunk_done':
+        this.#waitingChars -= turn.text.partAt(event.chunkIndex).chars;
+        return undefined;
+      case 'mark':
+        return toMark(index, event);
+      case 'done':
+        return { ...this.#flushed(turn, event.seconds), suspects: event.suspects };
+      case 'timestamps': {
         const { quality, languageCode } = event;
-        yield { type: 'timestamps', turn: index, words: turn.locate(event), quality, languageCode };
+        const words = turn.locate(event);
+        return this.#options.start.timestamps
+          ? { type: 'timestamps', turn: index, words, quality, languageCode }
+          : undefined;
       }
     }
   }

@@ -25,6 +25,7 @@ import {
 } from '../../api.ts';
 import { throwNamed, type UnknownField, unknownFieldsMax } from '../../contract.ts';
 import { Failure, shorten, toFailure } from '../../platform/errors.ts';
+import { mapped } from '../../platform/runtime/mapped.ts';
 import { apiVersion, headerText, toRequestId } from '../net/headers.ts';
 import { setOwner } from '../net/request-owner.ts';
 import { addressKey, connectionKey, ignoredMembersKey, limitsOf, nodeRequestKey, openServices } from './bodies.ts';
@@ -151,18 +152,12 @@ export function createCallRunner(runner: Runner) {
  * above `writeMaxBytes`, but only after it has returned from the stream as if the client had disconnected. With this
  * function, the call ends with the failure.
  */
-async function* checkAnswers(
-  answers: AsyncIterable<Message>,
-  ignored: readonly UnknownField[],
-): AsyncGenerator<Message> {
-  try {
-    for await (const answer of answers) {
-      if (leastBytesOf(answer) > messageBytesMax) throw new Failure('payload_too_large', { limit: messageBytesMax });
-      yield answer;
-    }
-  } catch (error) {
-    throwNamed(error, ignored);
-  }
+function checkAnswers(answers: AsyncIterable<Message>, ignored: readonly UnknownField[]): AsyncIterable<Message> {
+  const check = (answer: Message): Message => {
+    if (leastBytesOf(answer) > messageBytesMax) throw new Failure('payload_too_large', { limit: messageBytesMax });
+    return answer;
+  };
+  return mapped(() => answers, { convert: check, toThrown: (error) => throwNamed(error, ignored) });
 }
 
 const leastBytesOf = (value: unknown): number => {

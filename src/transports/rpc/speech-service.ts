@@ -5,7 +5,6 @@ import type { ServiceImpl } from '@connectrpc/connect';
 import {
   CaptionFormatSchema,
   EstimateSpeechRequestSchema,
-  type LiveSpeechRequest,
   SpeechService,
   StreamSpeechRequestSchema,
   SynthesizeSpeechRequestSchema,
@@ -14,7 +13,6 @@ import {
 import {
   callUnary,
   describe,
-  type LiveInput,
   type LiveOperations,
   type SpeechOperations,
   toDuration,
@@ -25,6 +23,7 @@ import {
   toStreamResponse,
 } from '../../api.ts';
 import type { Clip } from '../../clips.ts';
+import { mapped } from '../../platform/runtime/mapped.ts';
 import { toRequest } from '../../speech.ts';
 import { isFreshWanted } from '../net/headers.ts';
 import { callOf } from './calls.ts';
@@ -42,12 +41,13 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
       const sound = request.returnFormat === 'url' ? toLink(delivered) : await inline(delivered, call.signal);
       return { ...describe(delivered), chars, charsCharged, duration: toDuration(seconds), cached, ...sound };
     },
-    async *streamSpeech(message, context) {
-      const request = toRequest(StreamSpeechRequestSchema, message);
-      for await (const event of await speech.streamSpeech(callOf(context), request)) yield toStreamResponse(event);
+    streamSpeech(message, context) {
+      const open = () => speech.streamSpeech(callOf(context), toRequest(StreamSpeechRequestSchema, message));
+      return mapped(open, { convert: toStreamResponse });
     },
-    async *liveSpeech(messages, context) {
-      for await (const event of live.liveSpeech(callOf(context), toLiveInputs(messages))) yield toLiveResponse(event);
+    liveSpeech(messages, context) {
+      const inputs = mapped(() => messages, { convert: (message) => toLiveInput(message) });
+      return mapped(() => live.liveSpeech(callOf(context), inputs), { convert: toLiveResponse });
     },
     async estimateSpeech(message, context) {
       const request = toRequest(EstimateSpeechRequestSchema, message);
@@ -55,10 +55,6 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
     },
     deleteAudio: (message, context) => callUnary(SpeechService.method.deleteAudio, speech, message, callOf(context)),
   };
-}
-
-async function* toLiveInputs(messages: AsyncIterable<LiveSpeechRequest>): AsyncGenerator<LiveInput> {
-  for await (const message of messages) yield toLiveInput(message);
 }
 
 type Sound = Pick<MessageInitShape<typeof SynthesizeSpeechResponseSchema>, 'audio' | 'expiresAt' | 'captions'>;

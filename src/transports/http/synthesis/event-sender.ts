@@ -45,8 +45,8 @@ export function createEventSender({ speech, admission, streams, admit }: EventSe
     if (!isAdmitted) await admit(presented, streamSpeech.scopes);
     return stream;
   };
-  const send = async (reply: FastifyReply, reading: Reading, headers: SpeechHeaders = {}) => {
-    await sendPieces(reply, { ...eventHeaders, ...headers }, textsOf(reply, reading));
+  const send = async (reply: FastifyReply, stream: ResumableStream, from: number, headers: SpeechHeaders = {}) => {
+    await sendPieces(reply, { ...eventHeaders, ...headers }, readStream(stream, from, reply));
     return reply;
   };
 
@@ -62,7 +62,7 @@ export function createEventSender({ speech, admission, streams, admit }: EventSe
         // An EventSource does not reconnect after a 204.
         return reply.code(204).send();
       case 'there':
-        return send(reply, readStream(stream, next, leaver(reply)));
+        return send(reply, stream, next);
     }
   };
 
@@ -100,7 +100,7 @@ export function createEventSender({ speech, admission, streams, admit }: EventSe
         begun,
         source: { events: iterator, abort: (reason) => running.abort(reason), toFailed },
       });
-      return send(reply, readStream(stream, 0, leaver(reply)), headersOf(request, info, read));
+      return send(reply, stream, 0, headersOf(request, info, read));
     },
 
     async leave(request, reply, audioId, holder) {
@@ -109,29 +109,35 @@ export function createEventSender({ speech, admission, streams, admit }: EventSe
   };
 }
 
-interface Reading {
-  texts: AsyncIterable<string>;
-  /** The caller must call this function when the reader disconnects. */
-  leave(): void;
-}
-
-/** Reads from event `from` on, until another reader replaces this one. */
-function readStream(stream: ResumableStream, from: number, onReplaced: () => void): Reading {
+/**
+ * The texts of the events from event `from` on, until another reader replaces this one, with keepalive comments during
+ * pauses. The iterator is not a generator, because a generator would add awaits per event.
+ */
+function readStream(stream: ResumableStream, from: number, { raw }: FastifyReply): AsyncIterable<string> {
   let isReplaced = false;
   const leave = stream.attach({
     leave() {
       isReplaced = true;
-      onReplaced();
+      raw.destroy();
     },
   });
+  const beat = setInterval(() => {
+    if (raw.headersSent && !raw.writableNeedDrain) raw.write(keepalive);
+  }, keepaliveEveryMs);
+  raw.on('close', leave);
   let n = from;
-  // The iterator is not a generator, because a generator would add two awaits per event.
   const next = async (): Promise<IteratorResult<string>> => {
+    beat.refresh();
     const event = stream.held(n) ?? (await stream.at(n));
     if (!event || isReplaced) return { done: true, value: undefined };
     return { done: false, value: toEventText(stream.audioId, n++, event) };
   };
-  return { texts: { [Symbol.asyncIterator]: () => ({ next }) }, leave };
+  const end = async () => {
+    clearInterval(beat);
+    leave();
+    return { done: true as const, value: undefined };
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
 }
 
 /** Reads the events up to and including the first audio. */
@@ -144,31 +150,6 @@ async function firstEvents(events: AsyncIterator<SpeechEvent>): Promise<{ info: 
   const [info] = begun;
   if (info?.type !== 'info') throw new Error('a stream began without its info');
   return { info, begun };
-}
-
-const leaver =
-  ({ raw }: FastifyReply) =>
-  () =>
-    void raw.destroy();
-
-/** The texts of the events, with keepalive comments during pauses. The iterator's `return` detaches the reader. */
-function textsOf({ raw }: FastifyReply, { texts, leave }: Reading): AsyncIterable<string> {
-  const beat = setInterval(() => {
-    if (raw.headersSent && !raw.writableNeedDrain) raw.write(keepalive);
-  }, keepaliveEveryMs);
-  raw.on('close', leave);
-  const source = texts[Symbol.asyncIterator]();
-  const next = () => {
-    beat.refresh();
-    return source.next();
-  };
-  const end = async () => {
-    clearInterval(beat);
-    leave();
-    await source.return?.();
-    return { done: true as const, value: undefined };
-  };
-  return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
 }
 
 const headersOf = (request: FastifyRequest, info: SpeechInfo, { ignored }: ReadRequest): SpeechHeaders => {

@@ -11,6 +11,7 @@ import {
 } from '../../../api.ts';
 import { writeMessage } from '../../../contract.ts';
 import { Failure, type FieldViolation } from '../../../platform/errors.ts';
+import { mapped } from '../../../platform/runtime/mapped.ts';
 import { type ReadRequest, type SpeechEvent, type SpeechInfo, toStoredRequest } from '../../../speech.ts';
 import { asksFor, isFreshWanted } from '../../net/headers.ts';
 import { type AdmitTo, run, stream } from '../admission.ts';
@@ -150,21 +151,9 @@ export async function beginSound(
   const iterator = events[Symbol.asyncIterator]();
   const { value: info } = await iterator.next();
   if (info?.type !== 'info') throw new Error('a stream began without its info');
-  return { info, pieces: piecesOf(iterator) };
-}
-
-/** The iterator is not a generator, because a generator would add two awaits per piece. */
-function piecesOf(iterator: AsyncIterator<SpeechEvent>): AsyncIterable<Uint8Array> {
-  const next = async (): Promise<IteratorResult<Uint8Array>> => {
-    for (;;) {
-      const { done, value } = await iterator.next();
-      if (done) return { done, value: undefined };
-      if (value.type === 'audio') return { done: false, value: value.audio };
-    }
+  const rest = { [Symbol.asyncIterator]: () => iterator };
+  return {
+    info,
+    pieces: mapped(() => rest, { convert: (event) => (event.type === 'audio' ? event.audio : undefined) }),
   };
-  const end = async () => {
-    iterator.return?.()?.catch(() => {});
-    return { done: true as const, value: undefined };
-  };
-  return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
 }
