@@ -10,7 +10,7 @@ export { type Operation, operationOf, speechOperations, voiceOperations } from '
 export { createOperations, type Operations } from './api/operations.ts';
 export { createRunner, type Runner } from './api/runner.ts';
 export { type RunningCall, wasReported } from './api/running-call.ts';
-export { callStream, callUnary, type Handlers, type Received } from './api/service-handlers.ts';
+export { callUnary, type Handlers, type Received } from './api/service-handlers.ts';
 export {
   describe,
   roundSeconds,

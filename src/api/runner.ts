@@ -8,7 +8,6 @@ import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts
 import type { Tracing } from '../platform/telemetry/trace.ts';
 import type { EndedCall } from './call.ts';
 import { openCallLimits, streamCallMs, unaryCallMs } from './call-limits.ts';
-import { createCallMetrics } from './call-metrics.ts';
 import { type IsInForce, openKeyWatch } from './key-watch.ts';
 import { type OpenCallLimits, OpenCalls } from './open-calls.ts';
 import { type Incoming, RunningCall, type Shared, type TimeLimits } from './running-call.ts';
@@ -76,3 +75,43 @@ const stopping = () =>
   new Failure('overloaded', { message: 'The service is stopping. Try again later.', retryAfterSeconds: 1 });
 
 const usualLimits: TimeLimits = { unaryCallMs, streamCallMs, readerStallMs };
+
+const rpcSystems: Readonly<Record<string, string>> = { grpc: 'grpc', 'grpc-web': 'grpc', connect: 'connectrpc' };
+/** Maximum number of voices with their own label. Further voices share one label, because their number is unlimited. */
+const labelledVoicesMax = 100;
+
+/**
+ * Returns a function that counts a call. Metrics that OpenTelemetry's semantic conventions define use the names, labels
+ * and units of the conventions, which count RPCs separately from HTTP requests.
+ */
+export function createCallMetrics(metrics: Metrics): (call: EndedCall) => void {
+  const calls = metrics.counter('sonant_calls_total', 'Finished calls, by method, API ("api") and status.');
+  const callSeconds = metrics.distribution('sonant_call_seconds', 'Duration of calls.');
+  const rpcSeconds = metrics.distribution('rpc_server_call_duration_seconds', 'Duration of RPCs.', {
+    otelName: 'rpc.server.call.duration',
+  });
+  const firstSoundHelp = 'Time from the start of a call to its first audio.';
+  const firstSound = metrics.distribution('sonant_first_sound_seconds', firstSoundHelp);
+  const characters = metrics.counter('sonant_characters_total', 'Characters spoken.');
+  const audioSeconds = metrics.counter('sonant_audio_seconds_total', 'Audio delivered, in seconds.');
+  const cache = metrics.counter('sonant_cache_total', 'Complete texts, by cache hit or miss.');
+  const voices = new Set<string>();
+  return ({ method, api, status, durationMs, speech }) => {
+    calls({ method, api, status });
+    callSeconds({ method }, durationMs / 1000);
+    const system = rpcSystems[api];
+    if (system !== undefined) {
+      const labels = { 'rpc.system.name': system, 'rpc.method': method, 'rpc.response.status_code': status };
+      rpcSeconds(labels, durationMs / 1000);
+    }
+    const { voiceId, engine, isCached } = speech;
+    if (voiceId === undefined || engine === undefined) return;
+    if (voices.size < labelledVoicesMax) voices.add(voiceId);
+    const labels = { voice: voices.has(voiceId) ? voiceId : 'other', engine };
+    if (speech.firstSoundMs !== undefined) firstSound(labels, speech.firstSoundMs / 1000);
+    if (isCached !== undefined) cache({ result: isCached ? 'hit' : 'miss' });
+    if (speech.audioSeconds === undefined) return;
+    characters(labels, speech.characters);
+    audioSeconds(labels, speech.audioSeconds);
+  };
+}

@@ -48,7 +48,7 @@ export interface Received extends Scope, Partial<GivenInJson> {
   violations?: Violations;
 }
 
-/** Calls the handler of a unary RPC. Throws a Failure with all violations of the message. */
+/** Calls the handler of an RPC, and returns its response or responses. Throws a Failure with all violations of the message. */
 export async function callUnary(
   { input, localName }: DescMethod,
   handlers: object,
@@ -62,9 +62,4 @@ export async function callUnary(
   const plan = isChecked ? await handler.check(message, call, violations, { cleared, emptyLists }) : undefined;
   violations.throwIfAny();
   return isChecked ? handler.run(message, call, plan) : handler(message, call);
-}
-
-/** Like `callUnary`, but for an RPC with a stream of responses. */
-export async function* callStream(...asked: Parameters<typeof callUnary>): AsyncGenerator<any> {
-  yield* await callUnary(...asked);
 }

@@ -1,7 +1,7 @@
 // Tests that durations are measured in seconds.
 import { EventEmitter } from 'node:events';
 import { expect, test, vi } from 'vitest';
-import { createCallMetrics } from '../../src/api/call-metrics.ts';
+import { createCallMetrics } from '../../src/api/runner.ts';
 import { createMetrics } from '../../src/platform/telemetry/prometheus.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createRequestWatch } from '../../src/transports/http/ended-request.ts';

@@ -13,7 +13,7 @@ import {
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { rest, rest_service } from '../../../gen/sonant/v1/rest_pb.ts';
-import { callStream, callUnary, type Handlers, operationOf, type Received } from '../../api.ts';
+import { callUnary, type Handlers, operationOf, type Received } from '../../api.ts';
 import {
   documentMethod,
   type Endpoint,
@@ -109,8 +109,8 @@ export function contractRoute(
       const received: Received = { violations, given: values, cleared, emptyLists, mask };
       try {
         if (method.methodKind === 'server_streaming') {
-          const events = stream(request, reply, operation, (call) =>
-            callStream(method, handlers, message, call, received),
+          const events = stream<object>(request, reply, operation, (call) =>
+            callUnary(method, handlers, message, call, received),
           );
           return await sendEvents(reply, toEventTexts(events, write, request.id));
         }

@@ -15,7 +15,6 @@ import { toRateLimitHeaders } from '../../accounts.ts';
 import {
   type Call,
   callerLeft,
-  callStream,
   callUnary,
   type Handlers,
   type Operation,
@@ -63,10 +62,11 @@ export const serve = <S extends DescService>(service: S, implementation: Service
 export function serveHandlers<S extends DescService>(service: S, handlers: Handlers<S>): ServedService {
   const implementation = Object.fromEntries(
     service.methods.map((method: DescMethod) => {
-      const handle = method.methodKind === 'server_streaming' ? callStream : callUnary;
       const serveCall = (message: Message, context: HandlerContext) =>
-        handle(method, handlers, message, callOf(context), receivedOf(message));
-      return [method.localName, serveCall];
+        callUnary(method, handlers, message, callOf(context), receivedOf(message));
+      const serveStream = (...asked: Parameters<typeof serveCall>) =>
+        mapped<Message, Message>(() => serveCall(...asked), { convert: (answer) => answer });
+      return [method.localName, method.methodKind === 'server_streaming' ? serveStream : serveCall];
     }),
   );
   return { service, implementation: implementation as unknown as ServedService['implementation'] };

@@ -2,8 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { createAnswerRows } from '../../../src/api/answer-rows.ts';
-import { createIdempotency } from '../../../src/api/idempotency.ts';
+import { createAnswerRows, createIdempotency } from '../../../src/api/idempotency.ts';
 import { loadConfig } from '../../../src/app/config.ts';
 import { processName } from '../../../src/platform/runtime/id.ts';
 import { openStore } from '../../../src/platform/store/open-store.ts';
