@@ -76,7 +76,7 @@ async function countWaits(work: () => Promise<void>): Promise<number> {
 
 async function waitsFor(count: number) {
   const { runner, metering, call, operation } = await openCall();
-  const found = { request, voice: { voice: { voiceId: 'ada', engine: 'tone' } } } as never;
+  const found = { request, main: { offered: { voice: { voiceId: 'ada', engine: 'tone' } } } } as never;
   const events = call.stream(operation, async (begun) => {
     const meter = await metering.openStream(begun, found);
     return pieces(count, meter);
