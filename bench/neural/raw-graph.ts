@@ -16,7 +16,7 @@ export async function measureRawGraph(folder: string, texts: readonly string[]):
   const openGraph = await openRuntime({ is: 'native', entry: runtime.entry });
   const model = readOnnxModel(readFileSync(join(folder, 'model.onnx')));
   const threads = Math.min(2, availableParallelism());
-  const graph = await openGraph(model.cut(model.outputs, [], toFloatConvolutions(model)), threads);
+  const graph = await openGraph(model.cut(model.outputs, [], toFloatConvolutions(model)), { threads });
   const vocabulary: Record<string, number> = JSON.parse(readFileSync(join(folder, 'vocabulary.json'), 'utf8'));
   const styles = new Float32Array(new Uint8Array(readFileSync(join(folder, 'af_heart.bin'))).buffer);
   const english = openEnglish(folder, 'US');

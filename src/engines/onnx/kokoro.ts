@@ -120,7 +120,8 @@ export const kokoro: Family = {
     const vocabulary: Vocabulary = JSON.parse(await readFile(join(folder, vocabularyName), 'utf8'));
     const { rounded, exact } = findDurations(model, [features]);
     const change = is === 'native' ? toFloatConvolutions(model) : undefined;
-    const openPart = (bytes: Buffer) => openGraph(bytes, threads);
+    // Kept by each of the many parts, the memory of large windows would add up.
+    const openPart = (bytes: Buffer) => openGraph(bytes, { threads, keepsMemory: false });
     const front = [
       await openPart(model.cut([rounded, exact, encoded])),
       await openPart(

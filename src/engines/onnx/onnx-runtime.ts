@@ -81,7 +81,12 @@ export async function compileRuntime(entry: string): Promise<WasmModule> {
   return webAssembly.compile(await readFile(join(dirname(entry), 'ort-wasm-simd-threaded.wasm')));
 }
 
-export type OpenGraph = (model: Uint8Array, threads?: number) => Promise<Session>;
+export interface GraphHow {
+  threads?: number;
+  /** Whether the graph keeps the memory of its largest run. Default: true. */
+  keepsMemory?: boolean;
+}
+export type OpenGraph = (model: Uint8Array, how?: GraphHow) => Promise<Session>;
 
 /**
  * Opens the runtime in a worker. A graph uses one thread, because more workers speak faster than more threads.
@@ -96,12 +101,10 @@ export async function openRuntime(start: RuntimeStart, beforeRun = async () => {
     logSeverityLevel: 3,
     // A plan of memory for each length of window takes more memory and saves no time.
     enableMemPattern: false,
-    // Each graph would keep the memory of its largest run.
-    enableCpuMemArena: false,
     extra: { session: { intra_op: { allow_spinning: '0' } } },
   };
-  return async (model, threads = 1) => {
-    const asked = { ...options, intraOpNumThreads: threads };
+  return async (model, { threads = 1, keepsMemory = true } = {}) => {
+    const asked = { ...options, intraOpNumThreads: threads, enableCpuMemArena: keepsMemory };
     const session = await (library as Library).InferenceSession.create(model, asked);
     const { Tensor } = library as Library;
     const toTensor = ({ data, dims }: Inputs) =>
