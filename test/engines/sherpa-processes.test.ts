@@ -125,7 +125,8 @@ describe('the processes of models', { timeout: 60_000 }, () => {
 
   test('are left at once by a reader who leaves, and speak on when they have stopped', async () => {
     const model = await makeModel('left');
-    const { hear, speak, started } = open();
+    // On a busy machine a process may need seconds to stop.
+    const { hear, speak, started } = open({ stopMsMax: 60_000 });
     const before = await hear(model);
     const leaving = new AbortController();
     const speaking = speak(model, 'go on. '.repeat(2_000), leaving.signal);
