@@ -76,7 +76,7 @@ test('never in the middle: a stream that has begun does not change its voice', a
   const { stream, first, second } = openPair();
   first.trouble = { failure: lost, failsAfterPieces: 2 };
   const text = Array.from({ length: 9 }, (_, i) => sentence(i)).join(' ');
-  await expect(collect(stream({ text }))).rejects.toBe(lost);
+  await expect(collect(stream({ text, method: 'streaming' }))).rejects.toBe(lost);
   expect(second.counts.begun).toBe(0);
 });
 
