@@ -21,7 +21,11 @@ const file = readFileSync(join(import.meta.dirname, 'heard-words.txt'), 'utf8');
 
 /** Sentences by kind. */
 export const kindsOfSentences: ReadonlyMap<string, readonly string[]> = new Map(
-  [...file.matchAll(/^%% (\w+)\n([^%]+)/gm)].map(([, kind, lines]) => [kind!, lines!.trim().split('\n')]),
+  file
+    .split(/^%% /m)
+    .slice(1)
+    .map((part) => part.trim().split('\n'))
+    .map(([kind, ...lines]) => [kind!, lines]),
 );
 
 export function createHearing(url: string) {
