@@ -8,8 +8,9 @@ export interface SpeechMeasures {
   /** Level of the last samples, as a share of the level of loud frames. */
   endLevel: number;
   silenceSeconds: number;
-  heldSeconds: number;
-  repeat: Repeat;
+  /** Absent if the frames have no spectra. */
+  heldSeconds?: number;
+  repeat?: Repeat;
 }
 
 /** A stretch that is followed by a similar one. Natural speech scores 0 to 8, a repeated phrase 10 to 60. */
@@ -45,10 +46,12 @@ export function measureSpeech(frames: SpeechFrames): SpeechMeasures {
   const from = Math.max(0, levels.findIndex(isAudible));
   const to = levels.findLastIndex(isAudible) + 1;
   const silent = longestRun(levels.slice(from, to), (level) => !isAudible(level));
+  const seconds = (to - from) * frameSeconds;
+  const ofLevels = { endLevel: loud > 0 ? frames.tailLevel / loud : 0, silenceSeconds: silent * frameSeconds };
+  if (!frames.hasSpectra) return { ...ofLevels, speechSeconds: seconds };
   return {
-    speechSeconds: isSpeech(frames, share.held * loud) ? (to - from) * frameSeconds : 0,
-    endLevel: loud > 0 ? frames.tailLevel / loud : 0,
-    silenceSeconds: silent * frameSeconds,
+    ...ofLevels,
+    speechSeconds: isSpeech(frames, share.held * loud) ? seconds : 0,
     heldSeconds: longestHeld(frames, share.held * loud) * frameSeconds,
     repeat: findRepeat(frames, from, to, share.voiced * loud),
   };

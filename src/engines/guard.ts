@@ -119,7 +119,7 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
           let isHeard = false;
           let seconds = 0;
           const present: Take = { pieces: [], faults: undefined };
-          const check = createSpeechCheck(segment, durations);
+          const check = createSpeechCheck(segment, durations, engine.capabilities);
           const hear = (piece: SpokenPcm) => {
             check.add(piece);
             present.pieces.push(piece);

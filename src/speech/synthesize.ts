@@ -5,6 +5,7 @@ import { setImmediate as yieldTurn } from 'node:timers/promises';
 import type { Caller } from '../accounts.ts';
 import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
+import { onAbort } from '../platform/runtime/abort.ts';
 import type { Casting, Marking } from './cast.ts';
 import type { LiveText } from './live-text.ts';
 import { type CutPlan, createPlan, findVoice, type Plan } from './plan.ts';
@@ -117,6 +118,8 @@ export function createSpeech(options: SpeechOptions): Speech {
     try {
       meter = await openMeter?.();
       admission = await admit();
+      // A reader that has stopped reading must not keep its seat.
+      using _ = onAbort(signal, () => admission?.end());
       const speaking: Speaking = { ...given, guardOf, take: admission.turn };
       for (let isOver = false; !isOver; ) {
         const plan = await cutFor(casting);

@@ -36,7 +36,8 @@ test.each([
   const { segmentCharsMax, firstSegmentCharsMax: firstCharsMax = 0, readsNumbers } = capabilities;
   const cuts = segmentText(text, { languageCode, spellOut: !readsNumbers, segmentCharsMax, firstCharsMax });
   const meant = [...cuts].map((cut) => cut.text);
-  expect(inputs.map((pieces) => pieces.join(''))).toEqual(meant);
+  // A hum is suspect as speech, so some segments are spoken again.
+  expect([...new Set(inputs.map((pieces) => pieces.join('')))]).toEqual(meant);
   // The planned segments also contain every letter.
   const lettersOf = (said: string) => said.replace(/[^\p{L}]/gu, '');
   expect(lettersOf(meant.join(''))).toBe(lettersOf(text));
