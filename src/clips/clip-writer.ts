@@ -73,7 +73,8 @@ export class ClipWriter {
   /** Releases the room, and leaves no clip if the stream was not written to its end. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#reservation.release();
-    await this.#draft?.discard();
+    // After a fault of the store, the draft may remain. It must not hide the fault; the cleanup removes the draft.
+    if (!this.row) await this.#draft?.discard().catch(() => undefined);
   }
 }
 

@@ -71,8 +71,10 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
 
   const keep = (held: MemorySound, plan: Plan, caller: Caller) => {
     const store = async () => {
+      // The memory may be released while a slow store makes room.
+      const events = held.events();
       await using writer = await openWriter(plan, caller, held.done.byteCount);
-      for (const event of held.events()) await writer.write(event);
+      for (const event of events) await writer.write(event);
       return writer.row;
     };
     // The answer does not depend on the stored clip, so any failure is only reported.

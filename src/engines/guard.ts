@@ -2,6 +2,7 @@
 // the circuit breaker, and rejects calls after the engine is closed. A segment is never repeated after any of its audio
 // was sent. Until then, temporary failures are retried, a segment with faulty audio is spoken once more, and a suspect
 // segment (speech-check.ts) up to twice; then its best take is sent.
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, type Reason } from '../platform/errors.ts';
 import type { Pace } from '../platform/pace.ts';
@@ -89,6 +90,8 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
   const durations = createVoiceDurations();
   const breakers = createBreakers(engine);
   const closing = new AbortController();
+  // Every segment that is being spoken listens.
+  setMaxListeners(0, closing.signal);
   let closed: Promise<void> | undefined;
 
   async function takeTurn(segment: Segment, signal: AbortSignal, take: TakeTurn): Promise<Turn> {
@@ -125,7 +128,7 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
             present.pieces.push(piece);
             present.server = piece.server;
             seconds += secondsOf(piece);
-            if (segment.isHeld && seconds <= heldSecondsMax) return;
+            if (segment.isHeld && (best || seconds <= heldSecondsMax)) return;
             isHeard = true;
             for (const held of present.pieces.splice(0)) push(held);
           };
@@ -149,10 +152,11 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
             await sleep(waitMs, undefined, { signal: by });
             continue;
           }
-          if (isHeard || !best || countFaults(present) < countFaults(best)) best = present;
-          if (isHeard || countFaults(present) === 0 || retakes >= retakesMax || !mayDiffer(engine)) break;
+          if (!best || (present.faults && countFaults(present) < countFaults(best))) best = present;
+          if (isHeard || countFaults(best) === 0 || retakes >= retakesMax || !mayDiffer(engine, asked)) break;
           retakes++;
-          segment = again(segment, engine.capabilities.seed ? 1 : undefined);
+          const { seed } = engine.capabilitiesOf?.(segment.voice, segment.languageCode) ?? engine.capabilities;
+          segment = again(segment, seed ? firstSeed : undefined);
           retries({ engine: name });
         }
         onChecked?.(best.faults);
@@ -191,9 +195,12 @@ interface Take {
 
 const countFaults = ({ faults }: Take): number => faults?.length ?? 0;
 
-/** Whether a segment may sound different when it is spoken again. */
-const mayDiffer = ({ capabilities }: Engine): boolean =>
-  capabilities.seed === true || capabilities.isRepeatable !== true;
+/** Whether a segment may sound different when it is spoken again. A seed that the caller states is kept. */
+const mayDiffer = ({ capabilities }: Engine, { seed }: Segment): boolean =>
+  seed === undefined && (capabilities.seed === true || capabilities.isRepeatable !== true);
+
+/** The seed of the second take. Engines use 0 or 1 if none is stated. */
+const firstSeed = 2;
 
 /** The segment for another take. The same seed would repeat the fault; `first` is for a segment without a seed. */
 const again = (segment: Segment, first?: number): Segment => {

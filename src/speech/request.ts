@@ -172,10 +172,13 @@ export function toRequest(
 /** A request as JSON, with the texts as they were sent. */
 type StoredRequest = Omit<SpeechRequest, 'texts'> & { chunks: readonly string[] };
 
-export const toStoredRequest = ({ texts, ...request }: SpeechRequest): StoredRequest => ({
-  ...request,
-  chunks: texts.map(({ source }) => source),
-});
+/** The order of the members is part of stored hashes of requests. */
+export const toStoredRequest = (request: SpeechRequest): StoredRequest =>
+  Object.fromEntries(
+    Object.entries(request).map(([name, value]) =>
+      name === 'texts' ? ['chunks', request.texts.map(({ source }) => source)] : [name, value],
+    ),
+  ) as StoredRequest;
 
 /** `stored` is the result of `toStoredRequest`, which may have been written as JSON and read again. */
 export function fromStoredRequest(stored: unknown): SpeechRequest {

@@ -22,9 +22,10 @@ import { parseSpeechRequest } from '../speech/parse-request.ts';
 const never = new AbortController().signal;
 const ada = { callerId: 'ada' };
 const bob = { callerId: 'bob' };
-const onFault = (fault: unknown) => {
+const refuse = (fault: unknown) => {
   throw fault;
 };
+let onFault: (fault: unknown) => void;
 let folder: string;
 let tone: ToneEngine;
 let delivery: Delivery;
@@ -32,6 +33,8 @@ let speech: Speech;
 let index: ClipRows;
 /** Called when a file of a clip was opened. */
 let onOpened: (key: string) => void;
+/** Awaited before room is reserved. */
+let untilRoom: Promise<unknown>;
 let close: () => Promise<void>;
 
 beforeEach(async () => {
@@ -41,6 +44,7 @@ beforeEach(async () => {
   const clips = await openLocalClips({ dir: join(folder, 'audio') });
   const openClip = clips.open.bind(clips);
   onOpened = () => {};
+  onFault = refuse;
   clips.open = async (key, range) => {
     const clip = await openClip(key, range);
     onOpened(key);
@@ -52,8 +56,11 @@ beforeEach(async () => {
   const links = { baseUrl: () => 'https://tts.example', keepMs: 3_600_000 };
   index = createClipRows(store);
   const limits = { bytesMax: 0, accountBytesMax: 0 };
-  const room = createClipRoom({ clips, index, limits, onFault });
-  delivery = createDelivery({ speech, clips, index, room, links, onFault });
+  const room = createClipRoom({ clips, index, limits, onFault: refuse });
+  const reserve = room.reserve.bind(room);
+  untilRoom = Promise.resolve();
+  room.reserve = (options) => untilRoom.then(() => reserve(options));
+  delivery = createDelivery({ speech, clips, index, room, links, onFault: (fault) => onFault(fault) });
   close = async () => {
     await clips.close();
     await store.close();
@@ -116,6 +123,17 @@ test('sound whose clip is removed is whole once it was found, and is spoken anew
   const other = await deliver(sound);
   expect([other.cached, other.audioId === made.audioId]).toEqual([false, false]);
   expect((await read(other)).equals(whole)).toBe(true);
+});
+
+test('sound that was read before a slow store made room is stored whole', async () => {
+  const slow = Promise.withResolvers<void>();
+  onFault = () => {};
+  untilRoom = slow.promise;
+  const whole = await read(await deliver({ return_format: 'buffer' }));
+  slow.resolve();
+  await expect.poll(storedFiles).toHaveLength(1);
+  await expect.poll(async () => (await deliver({ return_format: 'buffer' })).cached).toBe(true);
+  expect((await read(await deliver({ return_format: 'buffer' }))).equals(whole)).toBe(true);
 });
 
 test('the cache is never shared between owners, and no-cache bypasses it', async () => {

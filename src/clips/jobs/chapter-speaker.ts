@@ -26,8 +26,11 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const caller = await findCaller(job);
   // The voice was determined when the job was created, because an alias may move to another voice in the meantime.
   const fields = { ...settings.speech, ...JSON.parse(row.speech), voice_id: row.voiceId };
-  const { request, main, cut } = await speech.plan(toPartRequest(fields, {}), caller);
-  const parts = createParts(rows, row, request.markup);
+  const asked = toPartRequest(fields, {});
+  const parts = createParts(rows, row, asked.markup);
+  // A document may name more voices. It is never divided into parts.
+  const texts = asked.markup === 'ssml' ? [(await parts.feed.part(0)).marked] : [];
+  const { request, main, cut } = await speech.plan({ ...asked, texts }, caller);
   const plan = await cut(bestCasting, parts.feed);
   // No pauses are added to an SSML document, which states its own pauses.
   const cuts =

@@ -13,7 +13,7 @@ const document =
 const voice = { voice_id: 'tone-low' };
 
 test('a job with ssml sounds as speech with the same document does', async () => {
-  const { create, untilEnded, download, send, jobsKey } = await openJobsGateway();
+  const { create, untilEnded, download, send, jobsKey, rows } = await openJobsGateway();
   const fields = { ...voice, ssml: document, output_format: 'pcm' };
   const headers = { 'X-API-Key': jobsKey };
   const speech = await send('/api/audio/speech', { headers, body: { ...fields, return_format: 'buffer' } });
@@ -24,6 +24,11 @@ test('a job with ssml sounds as speech with the same document does', async () =>
   expect(one).toMatchObject({ status: 'succeeded', usage: { characters: chars } });
   expect((await download(one.chapters[0].audio_url)).equals(sound)).toBe(true);
   expect((await download(one.audio_url)).equals(sound)).toBe(true);
+  // If the other voice is deleted, its audio must be found.
+  for (const url of [one.audio_url, one.chapters[0].audio_url])
+    expect(await rows.find(/aud_\w+/.exec(url)![0])).toMatchObject({
+      otherVoiceIds: expect.stringContaining('tone-high'),
+    });
   const chapters = [
     { title: 'Marked', ssml: document },
     { title: 'Plain', text: 'It ends [pause:1s] here.' },
