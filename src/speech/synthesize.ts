@@ -145,6 +145,7 @@ export function createSpeech(options: SpeechOptions): Speech {
                 for (const event of events.put(bytes, at, false)) {
                   await hear(event);
                   yield event;
+                  if (event.type === 'chunk_done') admission.partDone?.();
                 }
                 await yieldTurn();
                 signal.throwIfAborted();
@@ -153,8 +154,8 @@ export function createSpeech(options: SpeechOptions): Speech {
             for (const event of voicing.finish(cut, at)) {
               await hear(event);
               yield event;
+              if (event.type === 'chunk_done') admission.partDone?.();
             }
-            if (cut.endsChunk) admission.partDone?.();
           }
           const done = voicing.done();
           await hear(done);
