@@ -20,7 +20,7 @@ const recurring = { lettersMin: 3, share: 0.35, margin: 6, tolerance: 0.3, toler
 
 /**
  * An engine that always makes the same samples cannot hold a sound or repeat a word by chance. Only the levels of its
- * sound are checked, which costs a tenth.
+ * sound are checked, which costs a quarter.
  */
 export function createSpeechCheck(
   segment: Segment,
