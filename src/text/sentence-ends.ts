@@ -21,8 +21,8 @@ const vowels = 'aeiouyáéíóúàèìòùâêîôûäöüąęåæøãõ';
 /** A short word without vowels is an abbreviation, if a number follows. */
 const shortPattern = new RegExp(`^(?:(?![${vowels}])\\p{L}){1,4}$`, 'iu');
 /** A word that is no unknown abbreviation: long words in texts with capitals, and others in texts without them. */
-const longWordPattern = new RegExp(`(?=\\p{L}{5})[^${vowels}]*[${vowels}]+[^${vowels}]+[${vowels}]\\p{L}*$`, 'iu');
-const wordPattern = new RegExp(`^(?=.{3})\\p{L}*[${vowels}]\\p{L}*$`, 'iu');
+const longWordPattern = new RegExp(`^(?=.*\\p{L}{5})[^${vowels}]*[${vowels}]+[^${vowels}]+[${vowels}]\\p{L}*$`, 'iu');
+const wordPattern = new RegExp(`^(?=.{3})(?:(?![${vowels}])\\p{L})*[${vowels}]\\p{L}*$`, 'iu');
 /** A street name that may precede a house number: "Hauptstr. 5", "Goethepl. 3". */
 const streetPattern = /\p{L}{3}-?(?:str|pl)$/iu;
 /** Words that may follow "5 p.m." in the same sentence. */

@@ -262,6 +262,14 @@ const elevenLabsSpeech = {
     voice_settings: { speed: 1, stability: 1 },
   },
 };
+const elevenLabsDialogue = {
+  query: elevenLabsSpeech.query,
+  body: {
+    inputs: [{ text: 'Hi.', voice_id: 'tone-low' }],
+    pronunciation_dictionary_locators: [{ pronunciation_dictionary_id: 'a', version_id: 'b' }],
+    ...{ model_id: 'x', language_code: 'en', seed: 1, apply_text_normalization: 'auto', settings: { stability: 1 } },
+  },
+};
 const cartesiaSpeech = {
   ...{
     model_id: 'sonic-3',
@@ -295,6 +303,24 @@ const vendorRequests: Readonly<Record<string, { query?: readonly string[]; body?
   'GET /v1/text-to-speech/:voiceId/multi-stream-input': {
     query: ['output_format', 'language_code', 'inactivity_timeout'],
   },
+  'POST /v1/text-to-dialogue': elevenLabsDialogue,
+  'POST /v1/text-to-dialogue/stream': elevenLabsDialogue,
+  'POST /v1/text-to-dialogue/with-timestamps': elevenLabsDialogue,
+  'POST /v1/text-to-dialogue/stream/with-timestamps': elevenLabsDialogue,
+  'GET /v1/text-to-dialogue/stream-input': { query: ['output_format', 'inactivity_timeout', 'sync_alignment'] },
+  'GET /v1/text-to-dialogue/multi-stream-input': { query: ['output_format', 'language_code', 'sync_alignment'] },
+  'GET /v1/pronunciation-dictionaries': { query: ['page_size', 'cursor'] },
+  'GET /v1/pronunciation-dictionaries/:id': {},
+  'POST /v1/pronunciation-dictionaries/add-from-rules': {
+    body: {
+      ...{ name: 'Names', description: 'a' },
+      rules: [{ type: 'alias', string_to_replace: 'UN', alias: 'United Nations', case_sensitive: true }],
+    },
+  },
+  'POST /v1/pronunciation-dictionaries/add-from-file': { body: { name: 'Names', description: 'a' } },
+  'POST /access-token': { body: { grants: { tts: true }, expires_in: 60 } },
+  'PATCH /voices/:id': { body: { name: 'Ann', description: 'a', gender: 'feminine' } },
+  'DELETE /voices/:id': {},
   'GET /v1/user': {},
   'GET /v1/user/subscription': {},
   'POST /v1/single-use-token/tts_websocket': {},
@@ -322,6 +348,9 @@ const vendorRequests: Readonly<Record<string, { query?: readonly string[]; body?
   'POST /oauth/sign-out': { body: { csrf: 'a' } },
 };
 
+/** Routes that answer 501 to every request. */
+const unsupported = ['POST /voices/clone', 'POST /voices/localize'];
+
 test('no value in a field of another vendor’s API causes a 5xx', { timeout: 600_000 }, async () => {
   const { paths } = await readDocument();
   const isDocumented = (url: string, method: string) =>
@@ -330,7 +359,9 @@ test('no value in a field of another vendor’s API causes a 5xx', { timeout: 60
   const others = routes.filter(
     ({ method, url }) => !isRpc(url) && !['HEAD', 'OPTIONS'].includes(method) && !isDocumented(url, method),
   );
-  expect(new Set(others.map(({ method, url }) => `${method} ${url}`))).toEqual(new Set(Object.keys(vendorRequests)));
+  expect(new Set(others.map(({ method, url }) => `${method} ${url}`))).toEqual(
+    new Set([...Object.keys(vendorRequests), ...unsupported]),
+  );
   for (const [route, { query = [], body }] of Object.entries(vendorRequests)) {
     const [method = '', path = ''] = route.split(' ');
     await checkRoute(method, path, {
