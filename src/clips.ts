@@ -4,9 +4,11 @@
 
 export { jobKeepHoursMax, jobsPerAccountMax, metadataValueCharsMax, readingPausesMs } from './clips/jobs/job-limits.ts';
 export {
+  type ChapterRequest,
   expiryOf,
   isCover,
   type JobRequest,
+  type JobSettings,
   readJobRequest,
   toPartRequest,
 } from './clips/jobs/job-request.ts';
@@ -15,14 +17,17 @@ export {
   createJobRows,
   type JobRow,
   type JobRows,
+  type JobRowsOptions,
+  type NewJob,
 } from './clips/jobs/job-rows.ts';
-export { audioOf, type JobFault, openJobRunner } from './clips/jobs/job-runner.ts';
+export { audioOf, type JobFault, type JobRunner, openJobRunner } from './clips/jobs/job-runner.ts';
 export type { JobSuspect } from './clips/jobs/job-segment-rows.ts';
 export { openJobSweep, removeJob } from './clips/jobs/job-sweep.ts';
 export type { JobCaller, JobTools } from './clips/jobs/job-tools.ts';
 
 // Proof of origin
 
+export type { Inspection } from './clips/provenance/inspecting-thread.ts';
 export { inspectFile } from './clips/provenance/inspector.ts';
 export {
   checkCredentials,
@@ -46,8 +51,8 @@ export { createKnownClips } from './clips/clip-cache.ts';
 export type { ClipMemory } from './clips/clip-memory.ts';
 export { type ClipRoom, createClipRoom, freeBytesMin } from './clips/clip-room.ts';
 export { type ClipRow, type ClipRows, createClipRows, voiceIdsOf } from './clips/clip-rows.ts';
-export { openClipSweep } from './clips/clip-sweep.ts';
-export { type Clip, createDelivery, type Delivery } from './clips/delivery.ts';
+export { type ClipSweep, openClipSweep } from './clips/clip-sweep.ts';
+export { type Clip, createDelivery, type Delivery, type DeliveryOptions } from './clips/delivery.ts';
 export { checkClipStore, linkMistakes, openClips, openStoredClips, type StoredClips } from './clips/open-clips.ts';
 export { createSingleFlight, type SingleFlight } from './clips/single-flight.ts';
 export type { SizeLimit } from './clips/speaking.ts';

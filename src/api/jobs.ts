@@ -21,17 +21,19 @@ import { type Caller, dayOf, type UsageRow } from '../accounts.ts';
 import { audioFormats, bookTimeline, encodedRateOf, type FormatName } from '../audio.ts';
 import {
   audioOf,
+  type ChapterRequest,
   type ChapterRow,
   expiryOf,
   type JobFault,
   type JobRequest,
   type JobRow,
-  type JobRows,
+  type JobRunner,
+  type JobSettings,
   type JobSuspect,
   type JobTools,
   jobKeepHoursMax,
   jobsPerAccountMax,
-  type openJobRunner,
+  type NewJob,
   readJobRequest,
   removeJob,
   toPartRequest,
@@ -50,7 +52,7 @@ import { checked, type Handlers } from './service-handlers.ts';
 export type JobHandlers = ReturnType<typeof createJobHandlers>;
 
 interface JobHandlersOptions extends Pick<JobTools, 'rows' | 'speech' | 'clips' | 'index' | 'room' | 'keepMs'> {
-  runner: Pick<ReturnType<typeof openJobRunner>, 'wake' | 'leave'>;
+  runner: Pick<JobRunner, 'wake' | 'leave'>;
   links: FileLinks;
   /** Records the request. Its characters are recorded while they are spoken. */
   noteUsage(usage: UsageRow): Promise<void>;
@@ -108,7 +110,7 @@ export function createJobHandlers(options: JobHandlersOptions) {
       watch(call, () => find(call, jobId), Number(afterRevision), options),
     async cancelJob({ jobId }: CancelJobRequest, call: Call) {
       const job = await find(call, jobId);
-      const settings: JobRequest['settings'] = JSON.parse(job.settings);
+      const settings: JobSettings = JSON.parse(job.settings);
       const nowMs = await rows.now();
       const expiresAtMs = expiryOf(settings, nowMs, keepMs);
       const ended = await rows.end(job.jobKey, { status: 'canceled', nowMs, expiresAtMs });
@@ -181,7 +183,7 @@ export type JobView = ReturnType<typeof toJob>;
 
 /** The message of a job, from its rows. */
 export function toJob(row: JobRow, chapters: readonly ChapterRow[], { baseUrl }: FileLinks) {
-  const settings: JobRequest['settings'] = JSON.parse(row.settings);
+  const settings: JobSettings = JSON.parse(row.settings);
   const { format, sampleRateHz, voiceId, captions } = toPartRequest(settings.speech, {});
   const urlOf = (audioId: string, extension: string) => `${baseUrl()}/audio/${audioId}.${extension}`;
   const audioUrlOf = (audioId: string | null) =>
@@ -320,10 +322,7 @@ async function checkSpeech(
 }
 
 /** Adds the chapter's name to the field names in a Failure. */
-async function nameFaults<Planned>(
-  { speech, nameOf }: JobRequest['chapters'][number],
-  plan: () => Promise<Planned>,
-): Promise<Planned> {
+async function nameFaults<Planned>({ speech, nameOf }: ChapterRequest, plan: () => Promise<Planned>): Promise<Planned> {
   try {
     return await plan();
   } catch (error) {
@@ -351,11 +350,7 @@ interface Named {
   said: readonly SaidChapter[];
 }
 
-function toNewJob(
-  { caller, address }: Call,
-  request: JobRequest,
-  { id, fingerprint, said }: Named,
-): Parameters<JobRows['add']>[0] {
+function toNewJob({ caller, address }: Call, request: JobRequest, { id, fingerprint, said }: Named): NewJob {
   const jobKey = createId('job');
   const { settings, chapters } = request;
   const job: JobRow = {
@@ -383,7 +378,7 @@ function toNewJob(
     error: null,
     audioId: null,
   };
-  const toRow = (chapter: Omit<JobRequest['chapters'][number], 'nameOf'>, i: number): ChapterRow => ({
+  const toRow = (chapter: Omit<ChapterRequest, 'nameOf'>, i: number): ChapterRow => ({
     jobKey,
     chapter: i,
     title: chapter.title,

@@ -3,8 +3,9 @@ import { JobSchema } from '../../gen/sonant/v1/job_service_pb.ts';
 import type { UsageLedger, Webhooks } from '../accounts.ts';
 import {
   createJobRows,
-  type JobRequest,
   type JobRow,
+  type JobRowsOptions,
+  type JobSettings,
   type JobTools,
   openJobRunner,
   openJobSweep,
@@ -84,12 +85,9 @@ async function refuseWebhook(): Promise<never> {
 }
 
 /** Stores the webhook message in the transaction that ends the job. */
-const storeMessages = (
-  webhooks: Webhooks,
-  links: OpenJobsOptions['links'],
-): Pick<NonNullable<Parameters<typeof createJobRows>[1]>, 'onEnd'> => ({
+const storeMessages = (webhooks: Webhooks, links: OpenJobsOptions['links']): Pick<JobRowsOptions, 'onEnd'> => ({
   async onEnd(rows, job, chapters) {
-    const { webhookUrl: url }: JobRequest['settings'] = JSON.parse(job.settings);
+    const { webhookUrl: url }: JobSettings = JSON.parse(job.settings);
     if (url === undefined) return;
     const { jobKey, keyId, accountId, endedRevision, endedAtMs } = job;
     await webhooks.add(rows, {

@@ -6,6 +6,7 @@ import {
   createDelivery,
   createKnownClips,
   createStoredAudio,
+  type DeliveryOptions,
   type OpenSigner,
   openManifest,
   readCaptions,
@@ -31,7 +32,7 @@ import { createTicketRows, createTickets } from './stream-tickets.ts';
 import { createUsageHandlers } from './usage.ts';
 import { createVoiceHandlers, createVoiceOperations } from './voices.ts';
 
-interface OperationsOptions extends Pick<Parameters<typeof createDelivery>[0], 'links' | 'onFault'> {
+interface OperationsOptions extends Pick<DeliveryOptions, 'links' | 'onFault'> {
   stored: { store: RowStore; clips: StoredClips; room: ClipRoom };
   core: { engines: readonly Engine[]; voices: Voices; speech: Speech };
   accounts: Pick<Accounts, 'keys' | 'usage' | 'ledger' | 'seal' | 'webhookSecrets'> & {

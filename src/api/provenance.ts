@@ -1,7 +1,7 @@
 // Reports whether this installation made an audio file, and whether the file is unchanged. Stored audio is recognised by
 // its fingerprint while its row exists.
 import type { InspectAudioRequest, ProvenanceService } from '../../gen/sonant/v1/provenance_pb.ts';
-import { type ClipRows, inspectFile } from '../clips.ts';
+import { type ClipRows, type Inspection, inspectFile } from '../clips.ts';
 import { Failure } from '../platform/errors.ts';
 import type { Call } from './call.ts';
 import { toTime } from './messages.ts';
@@ -20,12 +20,7 @@ export function createProvenanceHandlers(records: Records, readOwn: () => Promis
 }
 
 /** Adds the record of the audio. Without `accountId`, reports ids from all accounts. */
-export async function reportOn(
-  inspection: Awaited<ReturnType<typeof inspectFile>>,
-  audioId: string,
-  records?: Records,
-  accountId?: string,
-) {
+export async function reportOn(inspection: Inspection, audioId: string, records?: Records, accountId?: string) {
   const { format, fingerprint, manifest } = inspection;
   const named = audioId === '' ? undefined : await records?.find(audioId);
   // Audio from earlier versions has no fingerprint, so changes cannot be detected.

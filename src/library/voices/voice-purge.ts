@@ -1,7 +1,7 @@
 // Expires the stored audio of voices that may no longer be used. This happens in batches, so that other queries are not
 // delayed. The cleanup of the clip store removes the files later.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { ClipMemory, ClipRows, JobRows, openClipSweep } from '../../clips.ts';
+import type { ClipMemory, ClipRows, ClipSweep, JobRows } from '../../clips.ts';
 
 const batchSize = 500;
 
@@ -9,7 +9,7 @@ interface VoicePurgeOptions {
   index: Pick<ClipRows, 'expireOfVoice'>;
   segments: Pick<JobRows, 'deleteSegmentsOfVoice'>;
   memory: Pick<ClipMemory, 'clear'>;
-  sweep: Pick<ReturnType<typeof openClipSweep>, 'discard' | 'run'>;
+  sweep: Pick<ClipSweep, 'discard' | 'run'>;
 }
 
 export const createVoicePurge =
