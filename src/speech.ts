@@ -7,6 +7,7 @@ export { LiveText } from './speech/live-text.ts';
 export {
   fromStoredRequest,
   type ReadRequest,
+  type RequestOptions,
   readRequest,
   type SpeechRequest,
   toRequest,
@@ -29,8 +30,12 @@ export { openTranscriber } from './speech/transcription.ts';
 export type { Marking } from './speech/cast.ts';
 export {
   ofEveryone,
+  type StoredBinding,
   type StoredVoice,
   StoredVoices,
+  type VoiceAccess,
+  type VoiceConsent,
+  type VoiceStatus,
   type VoiceTexts,
   voiceAccesses,
 } from './speech/stored-voices.ts';
@@ -61,7 +66,7 @@ export {
 
 // Plans
 
-export { charsPerSecond, estimateSpeech, expectedBytesOf } from './speech/estimate.ts';
+export { charsPerSecond, type Estimate, estimateSpeech, expectedBytesOf } from './speech/estimate.ts';
 export { bestCasting, type Feed, type Plan } from './speech/plan.ts';
 export type { KeepSegment, SpeakOptions } from './speech/spoken-plan.ts';
 export { cutsOf, type PlannedCut } from './speech/text-cutter.ts';

@@ -3,7 +3,7 @@
 import { type LiveSpeechRequest, LiveSpeechRequestSchema, LiveStartSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import { checkRules, Violations } from '../contract.ts';
 import { Failure } from '../platform/errors.ts';
-import { type FileOfTurns, type Plan, type Speech, toRequest } from '../speech.ts';
+import { type FileOfTurns, type Plan, type RequestOptions, type Speech, toRequest } from '../speech.ts';
 import { disclosureIn } from '../text.ts';
 import type { Call } from './call.ts';
 import { liveStartMs } from './call-limits.ts';
@@ -19,7 +19,7 @@ export interface LiveOperations {
 /** Converts a message. Throws a Failure with all violations, also with those found while the message was read. */
 export function toLiveInput(
   { request: { case: type, value } }: LiveSpeechRequest,
-  options: Parameters<typeof toRequest>[2] = {},
+  options: RequestOptions = {},
 ): LiveInput {
   const { violations = new Violations(), given = [] } = options;
   if (type === 'start') return { type, start: toRequest(LiveStartSchema, value, { violations, given }) };

@@ -9,7 +9,7 @@ import {
   type StreamSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Clip } from '../clips.ts';
-import type { estimateSpeech, SpeechEvent, SpeechEventOf, SpeechInfo } from '../speech.ts';
+import type { Estimate, SpeechEvent, SpeechEventOf, SpeechInfo } from '../speech.ts';
 import type { LiveEvent, LiveInfo } from './live-session.ts';
 import { toEnum } from './messages.ts';
 
@@ -69,13 +69,7 @@ export function toLiveResponse(event: LiveEvent): MessageInitShape<typeof LiveSp
   }
 }
 
-export const toEstimateResponse = ({
-  chars,
-  seconds,
-  byteCount,
-  segmentCount: segments,
-  warnings,
-}: Awaited<ReturnType<typeof estimateSpeech>>) => ({
+export const toEstimateResponse = ({ chars, seconds, byteCount, segmentCount: segments, warnings }: Estimate) => ({
   chars,
   duration: toDuration(seconds),
   bytes: BigInt(byteCount),

@@ -6,6 +6,7 @@ import type { Clip, Delivery, SizeLimit } from '../clips.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
 import { SlotQueue } from '../platform/runtime/slot-queue.ts';
 import {
+  type Estimate,
   estimateSpeech,
   expectedBytesOf,
   type Plan,
@@ -85,7 +86,7 @@ export function createSpeechOperations(options: SpeechOperationsOptions) {
     },
 
     /** Estimates a request. No characters are charged, but an estimate takes a concurrency slot of the key. */
-    async estimateSpeech(call: Call, request: SpeechRequest): Promise<Awaited<ReturnType<typeof estimateSpeech>>> {
+    async estimateSpeech(call: Call, request: SpeechRequest): Promise<Estimate> {
       const { caller, signal } = call;
       const plan = await speech.plan(request, caller);
       plan.check();

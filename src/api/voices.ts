@@ -29,8 +29,9 @@ import {
   isNatural,
   type OfferedVoice,
   ownerOf,
-  type StoredVoice,
   speechFields,
+  type VoiceAccess,
+  type VoiceConsent,
   type Voices,
   voicesFor,
 } from '../speech.ts';
@@ -225,7 +226,7 @@ function toVoice(offered: OfferedVoice, { caller }: Call): MessageInitShape<type
   });
 }
 
-const toConsent = ({ givenAt, revokedAt, ...fields }: NonNullable<StoredVoice['consent']>) =>
+const toConsent = ({ givenAt, revokedAt, ...fields }: VoiceConsent) =>
   defined({ ...fields, givenAt: toTime(givenAt), revokedAt: toTime(revokedAt) });
 
 const toDefault = ({
@@ -246,7 +247,7 @@ const toCloningEngine = (engine: string, cloning: Cloning) => ({
   consentScripts: { ...cloning.consentScripts },
 });
 
-const toAccess = (access: number | undefined) => nameOf<StoredVoice['access']>(VoiceAccessSchema, access);
+const toAccess = (access: number | undefined) => nameOf<VoiceAccess>(VoiceAccessSchema, access);
 
 const toFields = ({ $typeName: _, $unknown, access, bindings, blend, ...fields }: VoiceSpec) => ({
   ...fields,

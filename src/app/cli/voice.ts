@@ -12,7 +12,7 @@ import {
   isSpokenBy,
   nearestVoice,
   type OfferedVoice,
-  type StoredVoice,
+  type VoiceAccess,
   type Voices,
   voiceAccesses,
 } from '../../speech.ts';
@@ -198,9 +198,9 @@ const actions: Readonly<Record<string, Action>> = {
   },
 };
 
-const accessWords: Readonly<Record<StoredVoice['access'], string>> = { private: 'its owner', everyone: 'every key' };
+const accessWords: Readonly<Record<VoiceAccess, string>> = { private: 'its owner', everyone: 'every key' };
 
-function toAccess(given: string): StoredVoice['access'] {
+function toAccess(given: string): VoiceAccess {
   const access = voiceAccesses.find((each) => each === given);
   if (!access) throw new UsageError(`access must be one of ${voiceAccesses.join(', ')}`);
   return access;

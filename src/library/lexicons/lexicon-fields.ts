@@ -10,7 +10,7 @@ import {
 import { VoiceAccess as Access } from '../../../gen/sonant/v1/voice_pb.ts';
 import { checkRules, Violations } from '../../contract.ts';
 import type { Steps } from '../../platform/runtime/steps.ts';
-import type { StoredVoice } from '../../speech.ts';
+import type { VoiceAccess } from '../../speech.ts';
 import {
   findPhonemeFault,
   type LetterCase,
@@ -23,7 +23,7 @@ import {
 export interface CheckedLexicon {
   /** New name; undefined leaves the name unchanged. */
   name: string | undefined;
-  access: StoredVoice['access'] | undefined;
+  access: VoiceAccess | undefined;
   /** The entries as JSON. */
   entries: string;
   entryCount: number;
@@ -54,7 +54,7 @@ export function* checkLexicon(
   return { name, access: accessOf(spec), entries: json, entryCount: entries.length, byteCount, version };
 }
 
-function accessOf({ access }: LexiconSpec): StoredVoice['access'] | undefined {
+function accessOf({ access }: LexiconSpec): VoiceAccess | undefined {
   if (access === Access.UNSPECIFIED) return undefined;
   return access === Access.EVERYONE ? 'everyone' : 'private';
 }

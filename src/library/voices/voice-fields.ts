@@ -12,7 +12,7 @@ import {
   lookUpLexicons,
   type OfferedVoice,
   ofEveryone,
-  type StoredVoice,
+  type VoiceAccess,
   type Voices,
   voicesFor,
 } from '../../speech.ts';
@@ -25,11 +25,11 @@ type Plain<T> = T extends readonly (infer Item)[] ? readonly Plain<Item>[] : T e
 /** An empty `voiceId` of a binding means the clone that the engine created. A blend replaces the bindings. */
 export type VoiceFields = { [Name in keyof Fields<VoiceSpec>]?: Plain<VoiceSpec[Name]> | undefined } & {
   /** Default for a new voice: `everyone` for the operator, and for admins except for blends; otherwise `private`. */
-  access?: StoredVoice['access'] | undefined;
+  access?: VoiceAccess | undefined;
 };
 
 /** An empty field gets its default. */
-export type CloneFields = Fields<CloneVoiceRequest> & { access: StoredVoice['access'] | undefined };
+export type CloneFields = Fields<CloneVoiceRequest> & { access: VoiceAccess | undefined };
 
 type Fault = (field: string, reason: FieldReason, message: string, allowed?: FieldViolation['allowed']) => void;
 
