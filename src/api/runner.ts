@@ -4,7 +4,7 @@
 import type { Admit } from '../accounts.ts';
 import { Failure } from '../platform/errors.ts';
 import { readerStallMs } from '../platform/net/request-limits.ts';
-import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
+import { createMetrics, createVoiceLabels, type Metrics } from '../platform/telemetry/prometheus.ts';
 import type { Tracing } from '../platform/telemetry/trace.ts';
 import type { EndedCall } from './call.ts';
 import { openCallLimits, streamCallMs, unaryCallMs } from './call-limits.ts';
@@ -77,8 +77,6 @@ const stopping = () =>
 const usualLimits: TimeLimits = { unaryCallMs, streamCallMs, readerStallMs };
 
 const rpcSystems: Readonly<Record<string, string>> = { grpc: 'grpc', 'grpc-web': 'grpc', connect: 'connectrpc' };
-/** Maximum number of voices with their own label. Further voices share one label, because their number is unlimited. */
-const labelledVoicesMax = 100;
 
 /**
  * Returns a function that counts a call. Metrics that OpenTelemetry's semantic conventions define use the names, labels
@@ -95,7 +93,7 @@ export function createCallMetrics(metrics: Metrics): (call: EndedCall) => void {
   const characters = metrics.counter('sonant_characters_total', 'Characters spoken.');
   const audioSeconds = metrics.counter('sonant_audio_seconds_total', 'Audio delivered, in seconds.');
   const cache = metrics.counter('sonant_cache_total', 'Complete texts, by cache hit or miss.');
-  const voices = new Set<string>();
+  const labelOf = createVoiceLabels();
   return ({ method, api, status, durationMs, speech }) => {
     calls({ method, api, status });
     callSeconds({ method }, durationMs / 1000);
@@ -106,8 +104,7 @@ export function createCallMetrics(metrics: Metrics): (call: EndedCall) => void {
     }
     const { voiceId, engine, isCached } = speech;
     if (voiceId === undefined || engine === undefined) return;
-    if (voices.size < labelledVoicesMax) voices.add(voiceId);
-    const labels = { voice: voices.has(voiceId) ? voiceId : 'other', engine };
+    const labels = { voice: labelOf(voiceId), engine };
     if (speech.firstSoundMs !== undefined) firstSound(labels, speech.firstSoundMs / 1000);
     if (isCached !== undefined) cache({ result: isCached ? 'hit' : 'miss' });
     if (speech.audioSeconds === undefined) return;

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, type Reason } from '../platform/errors.ts';
 import type { Pace } from '../platform/pace.ts';
 import { secondsOf } from '../platform/pcm.ts';
-import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
+import { createMetrics, createVoiceLabels, type Metrics } from '../platform/telemetry/prometheus.ts';
 import { CircuitBreaker, type Try } from './circuit-breaker.ts';
 import type { Engine, EngineCapabilities, Segment, SpokenPcm, Voice } from './engine.ts';
 import { type Run, SegmentReader } from './reader.ts';
@@ -69,8 +69,6 @@ export function createEngineGuards(metrics: Metrics = createMetrics()): EngineGu
 
 const states = ['closed', 'half_open', 'open'] as const;
 const speakersKnownMax = 1_000;
-/** Voices with their own label in the metrics. */
-const labelledVoicesMax = 100;
 const attemptsMax = 3;
 /** How often a suspect segment is spoken again. */
 const retakesMax = 2;
@@ -264,14 +262,13 @@ const isOfEngine = (error: unknown): boolean =>
 /** The voice's model, if its engine states one. */
 const modelOf = ({ labels }: Voice): string => labels.model ?? labels.base ?? '';
 
-/** Returns a function that counts the results of checks by voice and server. The number of voices is unlimited. */
+/** Returns a function that counts the results of checks by voice and server. Clones get no label of their own. */
 function createCheckNote({ name }: Engine, metrics: Metrics) {
   const help = 'Takes of segments by the result of the check: good, unchecked, or the first fault.';
   const checks = metrics.counter('sonant_speech_checks_total', help);
-  const voices = new Set<string>();
+  const labelOf = createVoiceLabels();
   return ({ voice: { voiceId }, clone }: Segment, { faults, server = '' }: Take): void => {
-    if (!clone && voices.size < labelledVoicesMax) voices.add(voiceId);
-    const voice = voices.has(voiceId) ? voiceId : 'other';
+    const voice = labelOf(voiceId, !clone);
     checks({ engine: name, voice, server, result: faults ? (faults[0] ?? 'good') : 'unchecked' });
   };
 }

@@ -3,7 +3,7 @@
 // because a request contains the recording and the key.
 import { wavFile } from '../audio.ts';
 import { Failure } from '../platform/errors.ts';
-import { describeBody, retryAfterMs } from '../platform/net/upstream-answer.ts';
+import { describeBody, readUpTo, retryAfterMs } from '../platform/net/upstream-answer.ts';
 
 export interface Transcript {
   text: string;
@@ -67,7 +67,8 @@ export function openTranscriber({ url, apiKey, model }: TranscriberOptions): Tra
     const limit = AbortSignal.timeout(Math.round(answerMsLeast + shareOfLength * lengthMs));
     try {
       const answer = await ask(recorded, AbortSignal.any([signal, limit]));
-      const body = await readBody(answer);
+      const body = await readUpTo(answer, answerBytesMax);
+      if (!body) throw unavailable(`answered with more than ${answerBytesMax >> 20} MiB`);
       const transcript = answer.ok ? toTranscript(body) : undefined;
       if (transcript) return transcript;
       const status = `${answer.status}, ${describeBody(answer.headers.get('content-type'), body)}`;
@@ -114,17 +115,6 @@ const unavailable = (what: string, waitMs?: number, cause?: unknown): Failure =>
   const wait = waitMs === undefined ? {} : { retryAfterSeconds: Math.ceil(waitMs / 1000) };
   return new Failure('engine_unavailable', { message: `The transcription server ${what}.`, ...wait }, cause);
 };
-
-async function readBody(answer: Response): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of answer.body ?? []) {
-    bytes += part.length;
-    if (bytes > answerBytesMax) throw unavailable(`answered with more than ${answerBytesMax >> 20} MiB`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
-}
 
 /** Returns undefined if the body is not a transcript. The words of a server with word times are its text. */
 function toTranscript(body: Buffer): Transcript | undefined {

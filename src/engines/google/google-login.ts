@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { Failure } from '../../platform/errors.ts';
-import { codeIn } from '../../platform/net/upstream-answer.ts';
+import { codeIn, readUpTo } from '../../platform/net/upstream-answer.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 
 interface Token {
@@ -220,7 +220,7 @@ const ask = async (url: string, request: RequestInit, patienceMs?: number) =>
 
 async function askText(url: string, request: RequestInit, patienceMs = answerMs): Promise<string> {
   const answer = await fetch(url, { ...request, redirect: 'manual', signal: AbortSignal.timeout(patienceMs) });
-  const text = (await readUpTo(answer, answerBytesMax)).toString();
+  const text = String((await readUpTo(answer, answerBytesMax)) ?? '');
   if (answer.status === 200) return text;
   throw new Refused([`status ${answer.status}`, codeIn(text)].filter(Boolean).join(', '), answer.status);
 }
@@ -231,18 +231,6 @@ function parse(text: string): Credentials {
   } catch {
     throw new Error('an answer that is not JSON');
   }
-}
-
-/** Reads a body; empty if it is longer. */
-export async function readUpTo({ body }: Response, bytesMax: number): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of body ?? []) {
-    length += piece.length;
-    if (length > bytesMax) return Buffer.alloc(0);
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces);
 }
 
 /** Only a login without an answer, or with an overloaded server, may be repeated. */

@@ -2,6 +2,7 @@
 // enables the engine.
 import { toFloat, wavFile } from '../../audio.ts';
 import { Failure, toFailure } from '../../platform/errors.ts';
+import { readUpTo } from '../../platform/net/upstream-answer.ts';
 import type { Pcm } from '../../platform/pcm.ts';
 import { integerSetting, listSetting, textSetting } from '../../platform/runtime/setting-types.ts';
 import {
@@ -20,7 +21,6 @@ import {
   openGoogleClient,
   toGoogleStatus,
 } from './google-client.ts';
-import { readUpTo } from './google-login.ts';
 import { segmentCharsMax, speakSegment } from './google-speech.ts';
 import { consentScripts, languagesOfAmericans, toGoogleLanguage, toVoices } from './google-voices.ts';
 
@@ -31,7 +31,7 @@ import { consentScripts, languagesOfAmericans, toGoogleLanguage, toVoices } from
 //     {"reference_audio": {"audio_config": {"audio_encoding": "LINEAR16", "sample_rate_hertz"}, "content": base64 of WAV},
 //      "voice_talent_consent": likewise, "consent_script", "language_code"}   answers   {"voiceCloningKey"}
 
-const path = '/v1beta1/voices:generateVoiceCloningKey';
+const cloningPath = '/v1beta1/voices:generateVoiceCloningKey';
 const makeMsMax = 60_000;
 /** Google's quota per project. */
 const clonesPerMinute = 10;
@@ -74,7 +74,13 @@ async function requestKey(client: GoogleClient, sample: CloneSample, signal: Abo
   let status: number;
   let answer: { voiceCloningKey?: unknown } | undefined;
   try {
-    const response = await fetch(client.url + path, { method: 'POST', headers, body, redirect: 'manual', signal });
+    const response = await fetch(client.url + cloningPath, {
+      method: 'POST',
+      headers,
+      body,
+      redirect: 'manual',
+      signal,
+    });
     status = response.status;
     answer = await readAnswer(response);
   } catch (error) {
@@ -91,7 +97,7 @@ async function requestKey(client: GoogleClient, sample: CloneSample, signal: Abo
 
 async function readAnswer(response: Response): Promise<{ voiceCloningKey?: unknown } | undefined> {
   try {
-    return JSON.parse((await readUpTo(response, answerBytesMax)).toString());
+    return JSON.parse(String((await readUpTo(response, answerBytesMax)) ?? ''));
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

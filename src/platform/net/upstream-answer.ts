@@ -35,6 +35,18 @@ export function describeBody(contentType: string | null, body: Uint8Array | stri
   return [kind, `${bytes.length} bytes`, codeIn(bytes.toString('utf8', 0, searchedChars))].filter(Boolean).join(', ');
 }
 
+/** Reads a body; undefined if it is longer. */
+export async function readUpTo({ body }: Pick<Response, 'body'>, bytesMax: number): Promise<Buffer | undefined> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of body ?? []) {
+    length += piece.length;
+    if (length > bytesMax) return undefined;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}
+
 /** The wait in milliseconds that Retry-After (RFC 9110) requests, in seconds or as a date; undefined if it is neither. */
 export function retryAfterMs(header: string | null | undefined, nowMs = Date.now()): number | undefined {
   const ms = /^\d+$/.test(header ?? '') ? 1000 * Number(header) : Date.parse(header ?? '') - nowMs;

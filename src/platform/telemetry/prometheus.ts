@@ -44,6 +44,18 @@ interface Observe {
   forget(labels: Labels): void;
 }
 
+/** Maximum number of voices with their own label. */
+const labelledVoicesMax = 100;
+
+/** Returns a function that gives the label of a voice. The number of voices is unlimited, so further ones share a label. */
+export function createVoiceLabels(): (voiceId: string, mayBeNew?: boolean) => string {
+  const labelled = new Set<string>();
+  return (voiceId, mayBeNew = true) => {
+    if (mayBeNew && labelled.size < labelledVoicesMax) labelled.add(voiceId);
+    return labelled.has(voiceId) ? voiceId : 'other';
+  };
+}
+
 export type Metrics = ReturnType<typeof createMetrics>;
 
 const secondsMax = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
