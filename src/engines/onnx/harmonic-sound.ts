@@ -2,12 +2,15 @@
 // train of pulses at the pitch of the voice, shaped by a filter; noise, shaped by its level; and a free part with its
 // own phase. The frames overlap four times. The pulses and the overlap continue from call to call, so that the samples
 // do not depend on the windows in which the spectra arrive.
-import { addNumbers, binCount, toSpectrum, transformSize } from './real-fft.ts';
+import { createRealTransform } from '../../platform/real-transform.ts';
 import { mix, normalNumbers } from './seeded-noise.ts';
 
 export const frameSamples = 300;
 export const soundRateHz = 24_000;
 /** Samples of a frame that begin before its own place. */
+const transformSize = 1_200;
+const binCount = transformSize / 2 + 1;
+const { toSpectrum, addNumbers } = createRealTransform(transformSize, [4, 2, 3, 5, 5]);
 const lead = transformSize / 2;
 const overlap = transformSize / frameSamples;
 /** Below this pitch, a frame has no pulses. */
