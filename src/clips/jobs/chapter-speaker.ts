@@ -103,15 +103,18 @@ function createParts(
   markup: MarkupKind | undefined,
 ) {
   const parts = new Map<number, Part>();
+  const readPart = async (index: number): Promise<Part> => {
+    const row = await rows.findPart(jobKey, chapter, index);
+    if (!row) throw new Error(`part ${index} of chapter ${chapter} is missing`);
+    return { offset: row.offset, marked: readMarkup(row.text, markup) };
+  };
   const feed: Feed = {
     async part(index) {
-      const row = await rows.findPart(jobKey, chapter, index);
-      if (!row) throw new Error(`part ${index} of chapter ${chapter} is missing`);
-      const marked = readMarkup(row.text, markup);
-      parts.set(index, { offset: row.offset, marked });
+      const part = parts.get(index) ?? (await readPart(index));
+      parts.set(index, part);
       // Keeps two earlier parts, whose last segments may still be in progress.
       parts.delete(index - 3);
-      return { marked, isLast: index === partCount - 1 };
+      return { marked: part.marked, isLast: index === partCount - 1 };
     },
     isDivided: false,
   };

@@ -15,6 +15,7 @@ import {
   describeObject,
   documentOperation,
   jsonAnswer,
+  objectSchema,
   type RouteDocs,
   requestHeader,
   type Schema,
@@ -42,14 +43,11 @@ const { return_format: _link, captions: _files, ...audioSchemas } = speechSchema
 export const speechSchema = (
   title: string,
   properties: Readonly<Record<string, Schema>>,
-  description = '',
+  description?: string,
 ): Schema => ({
-  title,
-  ...(description && { description }),
-  type: 'object',
+  ...objectSchema(title, properties, description),
   required: ['voice_id'],
   ...anyOfTexts(Object.keys(properties)),
-  properties,
 });
 const speechRequestSchema = speechSchema('SpeechRequest', speechSchemas);
 
