@@ -5,6 +5,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync, Visitor } from 'vite';
 import { expect, test } from 'vitest';
+import { folders } from '../src/text/language-table.ts';
 import { windowCharsMax } from '../src/text/paragraphs.ts';
 import { StepCounter } from './expressions/step-counter.ts';
 import { type Node, parseExpression } from './expressions/syntax.ts';
@@ -122,17 +123,6 @@ function worstTextsFor(expression: Pick<RegExp, 'source' | 'flags'>): WorstText[
 }
 
 const root = join(import.meta.dirname, '..');
-const languages = {
-  en: 'english',
-  de: 'german',
-  fr: 'french',
-  es: 'spanish',
-  it: 'italian',
-  pt: 'portuguese',
-  nl: 'dutch',
-  sv: 'swedish',
-  pl: 'polish',
-};
 
 interface Expression {
   source: string;
@@ -173,7 +163,7 @@ async function collectExpressions(): Promise<Expressions> {
   const made = await recordExpressions(async () => {
     for (const file of makers) if (file.endsWith('.ts')) await import(join(root, file));
     const { segmentText } = await import('../src/text/segment.ts');
-    for (const [languageCode, name] of Object.entries(languages)) {
+    for (const [languageCode, name] of Object.entries(folders)) {
       const table = readFileSync(join(root, `test/text/spoken/${name}.txt`), 'utf8').replace(/ =>.*/g, '');
       for (const _ of segmentText(table, { languageCode, spellOut: true, segmentCharsMax: 1000 }));
     }

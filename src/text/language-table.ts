@@ -231,7 +231,7 @@ export interface LanguageTable {
 }
 
 /** Folder names by language code. */
-const folders: Readonly<Record<string, string>> = {
+export const folders: Readonly<Record<string, string>> = {
   en: 'english',
   de: 'german',
   fr: 'french',

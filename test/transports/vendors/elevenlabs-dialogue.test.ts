@@ -4,6 +4,7 @@ import { afterAll, expect, test } from 'vitest';
 import { decodeRecording } from '../../../src/audio/recording/recording.ts';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 import { type Message, openSocket, patient } from './elevenlabs-socket.ts';
+import { askTimed, type Timed } from './elevenlabs-timed.ts';
 
 const shared = await openTestGateway({}, afterAll);
 type Gateway = Awaited<ReturnType<typeof openTestGateway>>;
@@ -26,13 +27,7 @@ const inputs = [
   { text: 'I see.', voice_id: 'tone-low' },
 ];
 
-interface Timed {
-  audio_base64: string;
-  alignment: {
-    characters: string[];
-    character_start_times_seconds: number[];
-    character_end_times_seconds: number[];
-  } | null;
+interface TimedDialogue extends Timed {
   voice_segments: {
     voice_id: string;
     start_time_seconds: number;
@@ -44,7 +39,7 @@ interface Timed {
 }
 
 /** The characters of each line, by the segments of these answers. */
-const linesOf = (answers: readonly Timed[]) =>
+const linesOf = (answers: readonly TimedDialogue[]) =>
   inputs.map((_, line) =>
     answers
       .flatMap(({ alignment, voice_segments }) =>
@@ -61,21 +56,12 @@ test('a dialogue is one file in which each voice speaks its lines, with and with
   expect(whole.headers.get('x-ignored-fields')).toBe('model_id, settings.stability');
   expect(whole.headers.get('character-cost')).toBe(String(inputs.map(({ text }) => text).join('').length));
   const sound = await bytesOf(whole);
-  expect((await bytesOf(await post('/stream?output_format=pcm_16000', { inputs }))).equals(sound)).toBe(true);
-  const timed = (await (await post('/with-timestamps?output_format=pcm_16000', { inputs })).json()) as Timed;
-  const lines = (await (await post('/stream/with-timestamps?output_format=pcm_16000', { inputs })).text())
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line) as Timed);
-  for (const answers of [[timed], lines]) {
-    const joined = Buffer.concat(answers.map(({ audio_base64 }) => Buffer.from(audio_base64, 'base64')));
-    expect(joined.equals(sound)).toBe(true);
-    expect(linesOf(answers)).toEqual(inputs.map(({ text }) => text));
-  }
+  const [[timed], lines] = await askTimed<TimedDialogue>((path) => post(path, { inputs }), sound);
+  for (const answers of [[timed], lines]) expect(linesOf(answers)).toEqual(inputs.map(({ text }) => text));
   const { voice_segments: segments } = timed;
   expect(segments.map((segment) => segment.voice_id)).toEqual(['tone-low', 'tone-high', 'tone-low']);
   expect(segments.at(-1)!.end_time_seconds).toBeCloseTo(sound.length / 32_000, 2);
-  const pitchOf = ({ start_time_seconds: start, end_time_seconds: end }: Timed['voice_segments'][number]) => {
+  const pitchOf = ({ start_time_seconds: start, end_time_seconds: end }: TimedDialogue['voice_segments'][number]) => {
     const signs = Array.from({ length: Math.floor((end - start) * 16_000) }, (_, i) =>
       Math.sign(sound.readInt16LE(2 * (Math.floor(start * 16_000) + i))),
     );
