@@ -23,7 +23,14 @@ export {
 
 // How engines are called
 
-export { createEngineGuards, type EngineGuards, type Seat, type TakeTurn, type Turn } from './engines/guard.ts';
+export {
+  createEngineGuards,
+  type EngineGuards,
+  type Seat,
+  type SegmentCheck,
+  type TakeTurn,
+  type Turn,
+} from './engines/guard.ts';
 
 // How speech is checked
 

@@ -68,7 +68,7 @@ export {
 
 export { charsPerSecond, type Estimate, estimateSpeech, expectedBytesOf } from './speech/estimate.ts';
 export { bestCasting, type Feed, type Plan } from './speech/plan.ts';
-export type { KeepSegment, SpeakOptions } from './speech/spoken-plan.ts';
+export type { KeepSegment, SegmentChecks, SpeakOptions } from './speech/spoken-plan.ts';
 export { cutsOf, type PlannedCut } from './speech/text-cutter.ts';
 export { createWordAt, type TimedWord } from './speech/word-timing.ts';
 

@@ -44,8 +44,21 @@ interface SpeakOptions {
   take: TakeTurn;
   /** The pace of the call's reader. Default: the reader is never slow. */
   pace?: Pace | undefined;
-  /** Receives the faults of the audio, undefined if it could not be judged, before its end is read. */
-  onChecked?: ((faults: readonly SpeechFault[] | undefined) => void) | undefined;
+  /** Receives the result of the checks before the end of the audio is read. */
+  onChecked?: ((check: SegmentCheck) => void) | undefined;
+}
+
+/** What is known of the take that was sent. */
+export interface SegmentCheck {
+  /** How often the segment was spoken. */
+  takes: number;
+  /** The seed of the take, if one was used. */
+  seed?: number | undefined;
+  /** Undefined if the audio could not be judged. */
+  faults?: readonly SpeechFault[] | undefined;
+  /** The words that a recognizer heard, and the number of words in which they differ from the text. */
+  heard?: string | undefined;
+  wordErrors?: number | undefined;
 }
 
 type EngineGuard = ReturnType<typeof createEngineGuard>;
@@ -114,12 +127,12 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
       let segment = asked;
       const run: Run = async (push, by) => {
         let best: Take | undefined;
-        let retakes = 0;
+        let takes = 1;
         for (let attempts = 1; ; attempts++) {
           let turn: Turn | undefined;
           let isHeard = false;
           let seconds = 0;
-          const present: Take = { pieces: [], faults: undefined };
+          const present: Take = { pieces: [], faults: undefined, seed: segment.seed };
           const check = createSpeechCheck(segment, durations, engine.capabilities);
           const hear = (piece: SpokenPcm) => {
             check.add(piece);
@@ -144,20 +157,23 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
             const mayTry = !isLate && attempts < attemptsMax && breakerOf(segment).restMs() === 0;
             const waitMs = isFaulty ? 0 : retryWaitMs(error, attempts);
             if (!mayTry || waitMs === undefined) throw error;
-            if (isFaulty) segment = again(segment);
+            if (isFaulty) {
+              takes++;
+              segment = again(segment);
+            }
             retries({ engine: name });
             turn?.retryIn(waitMs);
             await sleep(waitMs, undefined, { signal: by });
             continue;
           }
           if (!best || (present.faults && countFaults(present) < countFaults(best))) best = present;
-          if (isHeard || countFaults(best) === 0 || retakes >= retakesMax || !mayDiffer(engine, asked)) break;
-          retakes++;
+          if (isHeard || countFaults(best) === 0 || takes > retakesMax || !mayDiffer(engine, asked)) break;
+          takes++;
           const { seed } = engine.capabilitiesOf?.(segment.voice, segment.languageCode) ?? engine.capabilities;
           segment = again(segment, seed ? firstSeed : undefined);
           retries({ engine: name });
         }
-        onChecked?.(best.faults);
+        onChecked?.({ takes, seed: best.seed, faults: best.faults });
         for (const piece of best.pieces) push(piece);
       };
       /** Repeats a segment whose audio was dropped. The repetition waits without priority. */
@@ -188,6 +204,7 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
 interface Take {
   pieces: SpokenPcm[];
   faults: readonly SpeechFault[] | undefined;
+  seed: number | undefined;
   server?: string | undefined;
 }
 

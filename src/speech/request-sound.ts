@@ -98,6 +98,11 @@ export class RequestSound {
     return this.#segmentStart + this.#delaySeconds;
   }
 
+  /** Duration of the last segment, as far as it was sent. */
+  get segmentDuration(): number {
+    return this.seconds - this.#segmentStart;
+  }
+
   #secondsAt(sample: number): number {
     return this.#begunSeconds + sample / this.#rateHz / this.#tempo;
   }

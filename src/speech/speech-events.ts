@@ -1,7 +1,7 @@
 // Defines the events of speech, and collects audio into pieces. The first piece is sent at once, after the info; later
 // pieces wait for a few kilobytes or the end of a segment.
 import type { FormatName, Origin } from '../audio.ts';
-import type { SpeechFault, Voice } from '../engines.ts';
+import type { SegmentCheck, SpeechFault, Voice } from '../engines.ts';
 import type { TimedWord } from './word-timing.ts';
 
 /** `ignored:` precedes the name of markup or of a field that has no effect, such as "ignored:phoneme". */
@@ -88,8 +88,24 @@ export interface Suspect {
   faults: readonly SpeechFault[];
 }
 
+/** What was spoken for a segment, and the result of its checks. */
+export interface SegmentReport extends SegmentCheck {
+  /** The words as the caller wrote them, from the first to the last. */
+  text: string;
+  /** Where the words begin: their text, and the position in it, in code points. */
+  chunkIndex: number;
+  offset: number;
+  voiceId: string;
+  engine: string;
+  /** Start and duration in the audio. */
+  startSeconds: number;
+  seconds: number;
+}
+
 export interface SpeechDone {
   type: 'done';
+  /** The segments with words, in order. */
+  segments?: readonly SegmentReport[] | undefined;
   /** Undefined if no segment could be judged. */
   suspects?: readonly Suspect[] | undefined;
   chars: number;

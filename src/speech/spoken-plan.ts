@@ -1,15 +1,23 @@
 // The audio and the events of a plan. Calls the engine for each cut, with the clone's data if the voice of the cut is a
 // clone, and encodes the audio of all cuts into one file.
-import type { EngineGuards, Segment, SpeechFault, SpokenPcm, TakeTurn } from '../engines.ts';
+import type { EngineGuards, Segment, SegmentCheck, SpokenPcm, TakeTurn } from '../engines.ts';
 import type { Pace } from '../platform/pace.ts';
 import type { Casting } from './cast.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
 import type { CutPlan } from './plan.ts';
 import { RequestSound } from './request-sound.ts';
 import type { Admission } from './schedule.ts';
-import { EventBuffer, type Meter, type SpeechAudio, type SpeechEvent, type Suspect } from './speech-events.ts';
+import {
+  EventBuffer,
+  type Meter,
+  type SegmentReport,
+  type SpeechAudio,
+  type SpeechEvent,
+  type Suspect,
+} from './speech-events.ts';
 import type { PlannedCut } from './text-cutter.ts';
 import type { Binding } from './voice.ts';
+import { createWordAt, roundToMs, type WordAt } from './word-timing.ts';
 
 export interface Speaking {
   guardOf: EngineGuards;
@@ -26,13 +34,18 @@ export interface Speaking {
   kept?: { keep: KeepSegment; run: RunKept } | undefined;
 }
 
-/** Yields the stored audio of a cut. If none is stored, calls `speak` and stores the resulting audio, with its faults. */
+/**
+ * Yields the stored audio of a cut, and adds its check to `checks`. If none is stored, calls `speak`, which adds the
+ * check, and stores the resulting audio with it.
+ */
 export type KeepSegment = (
   cut: PlannedCut,
   speak: SpeakWhole,
   signal: AbortSignal,
-  faultsOf?: () => readonly SpeechFault[] | undefined,
+  checks: SegmentChecks,
 ) => AsyncIterable<SpokenPcm>;
+
+export type SegmentChecks = Map<PlannedCut, SegmentCheck>;
 
 /** Speaks a segment in the background. */
 export type RunKept = (
@@ -80,9 +93,11 @@ export class SpokenPlan {
   #voiceId: string;
   #chars = 0;
   #startSeconds = 0;
-  /** Faults of cuts that are being spoken; undefined for a cut that could not be judged. */
-  readonly #faults = new Map<PlannedCut, readonly SpeechFault[] | undefined>();
+  /** Checks of cuts that are being spoken. */
+  readonly #checks: SegmentChecks = new Map();
   #suspects: Suspect[] | undefined;
+  readonly #segments: SegmentReport[] = [];
+  #written: { chunkIndex: number; wordAt: WordAt } | undefined;
 
   constructor(plan: CutPlan, speaking: Speaking) {
     this.#plan = plan;
@@ -105,8 +120,8 @@ export class SpokenPlan {
     const leaving = new AbortController();
     const until = AbortSignal.any([signal, leaving.signal]);
     const speakWhole = (by: AbortSignal) => Array.fromAsync(this.#speakCut(cut, by));
-    const faultsOf = () => this.#faults.get(cut);
-    const pieces = kept.keep(cut, () => kept.run(until, speakWhole), until, faultsOf)[Symbol.asyncIterator]();
+    const keep = kept.keep(cut, () => kept.run(until, speakWhole), until, this.#checks);
+    const pieces = keep[Symbol.asyncIterator]();
     return {
       next: () => pieces.next(),
       // `return` alone is too late: a generator that awaits its first piece handles `return` only afterwards.
@@ -130,8 +145,7 @@ export class SpokenPlan {
   finish(cut: PlannedCut, at: Omit<SpeechAudio, 'type' | 'audio'>): readonly SpeechEvent[] {
     const { chunkIndex, chunkChars: chars, rendering, endsChunk, endsRequest } = cut;
     const { sound, events } = this;
-    const faults = this.#faults.get(cut);
-    this.#faults.delete(cut);
+    const { faults } = this.#report(cut);
     if (faults) this.#suspects ??= [];
     if (faults?.length)
       this.#suspects!.push({ chunkIndex, startSeconds: sound.segmentSeconds, endSeconds: sound.seconds, faults });
@@ -154,10 +168,35 @@ export class SpokenPlan {
     return [...audio, ...events.pass(told)];
   }
 
+  /** Reports what was spoken for a cut. Returns the result of its checks. */
+  #report(planned: PlannedCut): SegmentCheck {
+    const check = this.#checks.get(planned) ?? { takes: 1 };
+    this.#checks.delete(planned);
+    const { cut, rendering } = planned;
+    if (!cut || !rendering) return check;
+    const { voiceId } = rendering.voice;
+    const engine = rendering.binding.engine.name;
+    const [startSeconds, seconds] = [this.sound.segmentSeconds, this.sound.segmentDuration].map(roundToMs);
+    const words = { text: this.#writtenIn(planned), chunkIndex: planned.chunkIndex, offset: cut.spans[0]?.offset ?? 0 };
+    this.#segments.push({ ...words, voiceId, engine, startSeconds: startSeconds!, seconds: seconds!, ...check });
+    return check;
+  }
+
+  /** The words of a cut as written, without the markup between them. */
+  #writtenIn({ chunkIndex, chunk, cut }: PlannedCut): string {
+    const { spans, text } = cut!;
+    const [first, last] = [spans[0], spans.at(-1)];
+    if (!first || !last) return text;
+    if (first.written !== undefined) return spans.map(({ written }) => written).join(' ');
+    if (this.#written?.chunkIndex !== chunkIndex) this.#written = { chunkIndex, wordAt: createWordAt(chunk) };
+    return this.#written.wordAt(first.offset, last.offset + last.length - first.offset);
+  }
+
   done(): SpeechEvent {
     const { encodedSeconds: seconds, head } = this.sound;
     const suspects = this.#suspects;
-    return { type: 'done', chars: this.#chars, seconds, byteCount: this.events.byteCount, suspects, head };
+    const segments = this.#segments;
+    return { type: 'done', chars: this.#chars, seconds, byteCount: this.events.byteCount, segments, suspects, head };
   }
 
   close(): void {
@@ -187,7 +226,7 @@ export class SpokenPlan {
       ...(cut.phonemes && { phonemes: cut.phonemes }),
     };
     const until = ended ? AbortSignal.any([signal, ended]) : signal;
-    const onChecked = (faults: readonly SpeechFault[] | undefined) => void this.#faults.set(planned, faults);
+    const onChecked = (check: SegmentCheck) => void this.#checks.set(planned, check);
     const speakWith = (clone: Uint8Array | undefined) =>
       guardOf(engine).speak(clone ? { ...segment, clone } : segment, until, { take, pace, onChecked });
     // Calls the engine synchronously if the binding is open.

@@ -100,7 +100,7 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
         };
         const upTo = { chars: 10 * (segment + 1), seconds: 0.5 * (segment + 1) };
         const progress = { holder, leaseUntilMs: 3_000, ...upTo, busyMs: 7, usage };
-        return rows.addSegment({ ...row, words: '[]' }, progress);
+        return rows.addSegment({ ...row, words: '[]', report: null }, progress);
       };
       await write(0);
       await write(1);

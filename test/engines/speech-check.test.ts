@@ -2,8 +2,8 @@
 // segment: another take while nothing was sent, then the best take; never a failure.
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Segment } from '../../src/engines/engine.ts';
-import { createEngineGuard } from '../../src/engines/guard.ts';
-import { createSpeechCheck, type SpeechFault } from '../../src/engines/speech-check.ts';
+import { createEngineGuard, type SegmentCheck } from '../../src/engines/guard.ts';
+import { createSpeechCheck } from '../../src/engines/speech-check.ts';
 import { createVoiceDurations } from '../../src/engines/voice-durations.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { join, type Pcm } from '../../src/platform/pcm.ts';
@@ -83,9 +83,9 @@ describe('the guard', () => {
       if (name === 'sonant_speech_checks_total') results.push(`${labels.voice} ${labels.result}`);
     });
     const guard = createEngineGuard(engine, metrics);
-    let faults: readonly SpeechFault[] | undefined;
-    const onChecked = (found: readonly SpeechFault[] | undefined) => {
-      faults = found;
+    let checked: SegmentCheck | undefined;
+    const onChecked = (check: SegmentCheck) => {
+      checked = check;
     };
     const segment = segmentOf(text, { isHeld: true, ...more });
     const take = async () => ({ end() {}, retryIn() {} });
@@ -97,7 +97,8 @@ describe('the guard', () => {
     const heard = takes.findIndex(
       (take) => !(take instanceof Error) && Buffer.from(take.samples).equals(Buffer.from(samples)),
     );
-    return { heard, faults, asked: engine.segments, results };
+    const { faults, takes: told, seed } = checked!;
+    return { heard, faults, told, seed, asked: engine.segments, results };
   }
 
   test('a suspect segment that nobody has heard is spoken again', async () => {
@@ -113,6 +114,18 @@ describe('the guard', () => {
       (await hear([bad], more, { seed: true })).asked.map(({ seed }) => seed);
     expect(await seeds({})).toEqual([undefined, 2, 3]);
     expect(await seeds({ seed: 2 ** 32 - 1 })).toEqual([2 ** 32 - 1]);
+  });
+
+  test('the number of takes and the seed of the take that was sent are reported', async () => {
+    const bad = spoil(spoken[0]!, 'silence');
+    const told = async (takes: Pcm[], more: Partial<Segment> = {}) => {
+      const { told, seed } = await hear(takes, more, { seed: true });
+      return { told, seed };
+    };
+    expect(await told([spoken[0]!])).toEqual({ told: 1, seed: undefined });
+    expect(await told([bad, spoken[0]!])).toEqual({ told: 2, seed: 2 });
+    expect(await told([bad, bad, bad])).toEqual({ told: 3, seed: undefined });
+    expect(await told([bad], { seed: 7 })).toEqual({ told: 1, seed: 7 });
   });
 
   test('after two more takes, the best is sent, with its faults', async () => {

@@ -19,11 +19,13 @@ export interface SegmentRow {
   sampleRateHz: number;
   /** The word times that the engine gave for the segment, as JSON. */
   words: string;
+  /** The result of the checks (`SegmentCheck`), as JSON; null in rows of earlier versions. */
+  report: string | null;
 }
 
 const columns = createColumns<SegmentRow>(
   'job_segments',
-  toNames('jobKey chapter segment fingerprint voiceId clipKey sampleRateHz words'),
+  toNames('jobKey chapter segment fingerprint voiceId clipKey sampleRateHz words report'),
 );
 
 /** A sentence whose audio may not say its text, and where the text of its chapter has it. */

@@ -8,7 +8,7 @@ import type { SpokenPcm, WordTime } from '../../engines.ts';
 import { toFailure } from '../../platform/errors.ts';
 import { join, samplesOf, secondsOf } from '../../platform/pcm.ts';
 import { createId } from '../../platform/runtime/id.ts';
-import type { KeepSegment, PlannedCut } from '../../speech.ts';
+import type { KeepSegment, PlannedCut, SegmentChecks } from '../../speech.ts';
 import type { ClipStore } from '../stores/clip-store.ts';
 import type { ChapterId } from './job-leases.ts';
 import { faultTextCharsMax } from './job-limits.ts';
@@ -73,7 +73,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     { cut, segment, chars, charsUpTo }: { cut: PlannedCut; segment: number; chars: number; charsUpTo: number },
     speak: () => Promise<readonly SpokenPcm[]>,
     signal: AbortSignal,
-    faultsOf: Parameters<KeepSegment>[3],
+    checks: SegmentChecks,
   ): AsyncGenerator<SpokenPcm> {
     const fingerprint = fingerprintOf(cut);
     const before = await rows.findSegment(id, segment);
@@ -81,6 +81,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     if (isSame && before.clipKey === null) return;
     const kept = isSame ? await read(before) : undefined;
     if (kept) {
+      if (before?.report) checks.set(cut, JSON.parse(before.report));
       soFar.seconds += heardSecondsOf(cut, kept);
       return yield kept;
     }
@@ -90,7 +91,8 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     (await takeOwn()).end(0);
     const spoken = cut.cut ? whole(await speak().catch(faultOf(cut, signal))) : undefined;
     const clipKey = spoken ? await write(spoken) : null;
-    const faults = faultsOf?.() ?? [];
+    const check = checks.get(cut);
+    const faults = check?.faults ?? [];
     const place = faults.length > 0 ? placeOf(cut, offsetOf(cut.chunkIndex)) : undefined;
     const voiceId = cut.rendering?.voice.voiceId ?? '';
     const seconds = spoken ? heardSecondsOf(cut, spoken) : 0;
@@ -98,7 +100,9 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     const busyMs = Math.round(performance.now() - sinceMs);
     sinceMs = performance.now();
     const words = JSON.stringify(spoken?.words ?? []);
-    const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz: spoken?.sampleRateHz ?? 0, words };
+    const report = check ? JSON.stringify(check) : null;
+    const sampleRateHz = spoken?.sampleRateHz ?? 0;
+    const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz, words, report };
     const suspect = place && { ...place, faults: [...faults] };
     const leaseUntil = await leaseUntilMs();
     const progress = { holder, leaseUntilMs: leaseUntil, chars: charsUpTo, seconds: soFar.seconds, busyMs, suspect };
@@ -117,10 +121,10 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     if (spoken) yield spoken;
   }
 
-  return (cut, speak, signal, faultsOf) => {
+  return (cut, speak, signal, checks) => {
     const chars = countOwn(cut);
     soFar.chars += chars;
-    return keep({ cut, segment: next++, chars, charsUpTo: soFar.chars }, speak, signal, faultsOf);
+    return keep({ cut, segment: next++, chars, charsUpTo: soFar.chars }, speak, signal, checks);
   };
 }
 

@@ -105,6 +105,7 @@ export const migrations: readonly Migration[] = [
       "alter table job_chapters add column suspects text not null default '[]'",
     ],
   },
+  { name: 'receipts', statements: ['alter table job_segments add column report text'] },
 ];
 
 export const schemaSteps = migrations.length;

@@ -1,16 +1,20 @@
 // Tests stored segments: charged once, refunded if they are not stored, and deleted with their voice.
+import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { LeaseLost, type SegmentRow } from '../../../src/clips/jobs/job-segment-rows.ts';
 import { type KeepSegmentsOptions, keepSegments } from '../../../src/clips/jobs/kept-segments.ts';
+import type { SegmentCheck } from '../../../src/engines/guard.ts';
+import type { SegmentChecks } from '../../../src/speech/spoken-plan.ts';
 import type { PlannedCut } from '../../../src/speech/text-cutter.ts';
 
 const { signal } = new AbortController();
+const check: SegmentCheck = { takes: 2, seed: 3, faults: ['silence'] };
 const sound = [{ samples: new Int16Array(240), sampleRateHz: 24_000 }];
 
 function open({ charged = 0, rowFails = false } = {}) {
   const ended = new AbortController();
   const kept = new Map<number, SegmentRow>();
-  const clips = new Set<string>();
+  const clips = new Map<string, Uint8Array>();
   let quota = 0;
   const options: KeepSegmentsOptions = {
     id: { jobKey: 'job', chapter: 0 },
@@ -29,11 +33,14 @@ function open({ charged = 0, rowFails = false } = {}) {
     },
     clips: {
       create: async (key) => ({
-        write: async () => {},
-        commit: async () => void clips.add(key),
+        write: async (bytes) => void clips.set(key, bytes),
+        commit: async () => {},
         discard: async () => {},
       }),
-      open: async () => undefined,
+      open: async (key) => {
+        const bytes = clips.get(key);
+        return bytes && { byteCount: bytes.length, body: Readable.from([bytes]) };
+      },
       remove: async (key) => void clips.delete(key),
     },
     holder: 'me',
@@ -64,18 +71,28 @@ function open({ charged = 0, rowFails = false } = {}) {
     ...{ cut: { text: 'The end.', spans: [] }, rendering: { ...rendering, ended: ended.signal } },
   } as unknown as PlannedCut;
   const keep = keepSegments(options);
-  const speak = (during = () => {}) =>
+  const checks: SegmentChecks = new Map();
+  const speakWith = (own: typeof keep, during = () => {}) =>
     Array.fromAsync(
-      keep(
+      own(
         cut,
         async () => {
           during();
+          checks.set(cut, check);
           return sound;
         },
         signal,
+        checks,
       ),
     );
-  return { speak, kept, clips, ended, quota: () => quota };
+  const speak = (during?: () => void) => speakWith(keep, during);
+  /** Speaks the chapter from its start, as after a restart. Returns the check of its segment. */
+  const speakAgain = async (during: () => void) => {
+    checks.clear();
+    await speakWith(keepSegments(options), during);
+    return checks.get(cut);
+  };
+  return { speak, speakAgain, kept, clips, ended, quota: () => quota };
 }
 
 test('a segment takes its characters from the quota once, also where it is spoken again', async () => {
@@ -98,4 +115,14 @@ test('no segment is kept of a voice that ended while it was spoken', async () =>
   const reason = new Error('consent is withdrawn');
   await expect(speak(() => ended.abort(reason))).rejects.toBe(reason);
   expect([kept.size, clips.size]).toEqual([0, 0]);
+});
+
+test('a stored segment is reused with the result of its checks', async () => {
+  const { speak, speakAgain } = open();
+  await speak();
+  let isSpoken = false;
+  const again = await speakAgain(() => {
+    isSpoken = true;
+  });
+  expect({ isSpoken, again }).toEqual({ isSpoken: false, again: check });
 });
