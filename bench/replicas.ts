@@ -5,7 +5,7 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { operator } from '../src/accounts/keys/caller.ts';
-import { firstKeyScopes } from '../src/accounts/keys/scopes.ts';
+import { firstKeyScopes } from '../src/accounts/keys/key-grant.ts';
 import { openKeys } from '../src/app/command-line.ts';
 import { loadConfig } from '../src/app/config.ts';
 import { startPostgres } from '../test/platform/store/postgres-server.ts';

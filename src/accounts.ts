@@ -7,6 +7,7 @@ export { type ApiKey, accountOf, type KeyFields } from './accounts/keys/api-key-
 export type { Caller, KeyCaller, VoiceUser } from './accounts/keys/caller.ts';
 export { type Actor, operator, toActor, toAuditRow, toRecordEntry } from './accounts/keys/caller.ts';
 export type { FirstKey } from './accounts/keys/first-key.ts';
+export { defaultScopes, type Scope, scopes } from './accounts/keys/key-grant.ts';
 export { usualLimits } from './accounts/keys/key-limits.ts';
 export {
   graceSecondsUsual,
@@ -14,7 +15,6 @@ export {
   type MadeKey,
   type RevokedKey,
 } from './accounts/keys/key-management.ts';
-export { defaultScopes, type Scope, scopes } from './accounts/keys/scopes.ts';
 export { type Accounts, checkIssuer, openAccounts, openKeys } from './accounts/open-accounts.ts';
 
 // Limits and usage

@@ -29,11 +29,9 @@ export { type LiveOperations, toLiveInput } from './api/live-speech.ts';
 // Resources
 
 export { toJobFields } from './api/books.ts';
-export type { JobView } from './api/jobs.ts';
+export { type JobView, openJobHandlers } from './api/jobs.ts';
 export { createKeyHandlers } from './api/keys.ts';
 export { toModel } from './api/models.ts';
-export { openJobs } from './api/open-jobs.ts';
-export { reportOn } from './api/provenance.ts';
 export type { SpeechOperations } from './api/speech.ts';
 export { parseVoiceFilter, toPredicate } from './api/voice-filter.ts';
 export { createVoiceHandlers, type VoiceOperations } from './api/voices.ts';

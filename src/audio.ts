@@ -2,11 +2,8 @@
 
 // Formats and encoders
 
-export { checkAacEncoder, encodeAac } from './audio/aac.ts';
 export { type AudioPipeline, openAudioPipeline } from './audio/audio-pipeline.ts';
-export { DcFilter } from './audio/dc-filter.ts';
 export { audioFormats, encodeSilence, type FormatName, mp3BitRates, type PublicFormatName } from './audio/formats.ts';
-export { SeamTrimmer } from './audio/seam.ts';
 export { wavFile } from './audio/wav.ts';
 
 // Files: books, their heads, and their origin
@@ -23,11 +20,6 @@ export { pcmTag, readWavHeader, type WavFormat } from './audio/wav-reader.ts';
 
 // Levels
 
-export { blockSamplesMax, blocksOf, countAtLeast, countAudible } from './audio/kernels.ts';
+export { inspectPcm } from './audio/kernels.ts';
 export { fromDb, toFloat } from './audio/level.ts';
 export { gainDbFor } from './audio/loudness.ts';
-
-// Faults of speech
-
-export { measureSpeech, type Repeat } from './audio/speech-faults.ts';
-export { SpeechFrames } from './audio/speech-frames.ts';

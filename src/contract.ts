@@ -18,8 +18,8 @@ export {
   type UnknownField,
   unknownField,
   unknownFieldsMax,
-} from './contract/unknown-fields.ts';
-export { Violations } from './contract/violations.ts';
+  Violations,
+} from './contract/violations.ts';
 
 // Protos and OpenAPI
 

@@ -11,7 +11,6 @@ export {
   type EngineCapabilities,
   type EngineDefinition,
   type EngineLibrary,
-  type EngineLog,
   type EngineModels,
   type EngineReport,
   languagesOfBlend,
@@ -32,10 +31,14 @@ export {
   type Turn,
 } from './engines/guard.ts';
 
-// How speech is checked
-
-export type { SpeechFault } from './engines/speech-check.ts';
-
 // All engines
 
 export { registry } from './engines/registry.ts';
+
+// Opening
+
+export { type EnginesOptions, openEngines } from './engines/open-engines.ts';
+
+// How speech is checked
+
+export type { SpeechFault } from './engines/speech-check.ts';

@@ -7,7 +7,6 @@ export { breaksOf, type VoiceFields } from './library/voices/voice-fields.ts';
 export { exportVoice, importVoiceFile } from './library/voices/voice-file.ts';
 export type { VoiceManagement } from './library/voices/voice-management.ts';
 export { createVoicePreview, type PreviewVoice } from './library/voices/voice-preview.ts';
-export { createVoicePurge } from './library/voices/voice-purge.ts';
 export { textsOf } from './library/voices/voice-rows.ts';
 
 // Lexicons

@@ -1,5 +1,9 @@
 // Text to speech: requests, plans, turns, and voices.
 
+// Opening
+
+export { openSpeech } from './speech/open-speech.ts';
+
 // Requests and events
 
 export { type CaptionKind, speechFields } from './speech/fields.ts';
@@ -13,22 +17,12 @@ export {
   toRequest,
   toStoredRequest,
 } from './speech/request.ts';
-export type { LivePlace } from './speech/speak-turn.ts';
-export type {
-  Meter,
-  SpeechEvent,
-  SpeechEventOf,
-  SpeechInfo,
-} from './speech/speech-events.ts';
-
-// What a recording says
-
-export { openTranscriber } from './speech/transcription.ts';
+export type { Meter, SpeechEvent, SpeechEventOf, SpeechInfo } from './speech/speech-events.ts';
 
 // Voices
 
-export type { Marking } from './speech/cast.ts';
 export {
+  isMiss,
   ofEveryone,
   type StoredBinding,
   type StoredVoice,
@@ -75,6 +69,10 @@ export { createWordAt, type TimedWord } from './speech/word-timing.ts';
 // Synthesis
 
 export { FileOfTurns } from './speech/file-of-turns.ts';
-export { isMiss } from './speech/find-current.ts';
 export { Schedule } from './speech/schedule.ts';
-export { createSpeech, type Speech } from './speech/synthesize.ts';
+export type { LivePlace } from './speech/speak-turn.ts';
+export type { Speech } from './speech/synthesize.ts';
+
+// What a recording says
+
+export { openTranscriber } from './speech/transcription.ts';

@@ -41,7 +41,7 @@ export async function openCheckout({ root, engine, logLevel, settings = {} }: Ch
   const { operator }: typeof import('../../src/accounts/keys/caller.ts') = await import(
     find('src/accounts/keys/caller.ts', 'src/keys/caller.ts')
   );
-  const { firstKeyScopes: scopes }: typeof import('../../src/accounts/keys/scopes.ts') = await import(
+  const { firstKeyScopes: scopes }: typeof import('../../src/accounts/keys/key-grant.ts') = await import(
     find('src/accounts/keys/scopes.ts', 'src/keys/scopes.ts')
   );
   const env = {

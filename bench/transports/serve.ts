@@ -8,9 +8,9 @@ import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { createAdmit } from '../../src/accounts/keys/admit.ts';
 import { createApiKeyRows } from '../../src/accounts/keys/api-key-rows.ts';
 import { operator } from '../../src/accounts/keys/caller.ts';
+import { firstKeyScopes } from '../../src/accounts/keys/key-grant.ts';
 import { createKeyManagement } from '../../src/accounts/keys/key-management.ts';
 import { createKeyVerifier } from '../../src/accounts/keys/key-verifier.ts';
-import { firstKeyScopes } from '../../src/accounts/keys/scopes.ts';
 import { createFailedAttempts } from '../../src/accounts/limits/failed-attempts.ts';
 import { createLimiter } from '../../src/accounts/limits/limiter.ts';
 import { createUsageLedger } from '../../src/accounts/limits/usage-ledger.ts';
@@ -34,6 +34,7 @@ import { createUsageHandlers } from '../../src/api/usage.ts';
 import { createVoiceHandlers, createVoiceOperations } from '../../src/api/voices.ts';
 import { createClipMemory } from '../../src/clips/clip-memory.ts';
 import { createClipRows } from '../../src/clips/clip-rows.ts';
+import { createInspect } from '../../src/clips/provenance/inspector.ts';
 import { createStoredAudio } from '../../src/clips/stored-audio.ts';
 import { openLocalClips } from '../../src/clips/stores/local-clips.ts';
 import type { LexiconManagement } from '../../src/library/lexicons/lexicon-management.ts';
@@ -105,7 +106,7 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
       voices: createVoiceHandlers({ voices, engines: [], management, preview }),
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
-      provenance: createProvenanceHandlers(clipRows, async () => []),
+      provenance: createProvenanceHandlers({ inspect: createInspect(async () => [], clipRows) }),
       keys: createKeyHandlers({ keys: keyManagement, voices, secrets: {} as WebhookSecrets }),
       usage: createUsageHandlers(usage),
       lexicons: createLexiconHandlers({} as LexiconManagement, voices),

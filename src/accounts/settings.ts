@@ -10,7 +10,7 @@ import {
   textSetting,
 } from '../platform/runtime/setting-types.ts';
 import { parseApiKey } from './keys/api-key.ts';
-import { defaultScopes, isScope, scopes } from './keys/scopes.ts';
+import { defaultScopes, isScope, scopes } from './keys/key-grant.ts';
 
 /** An API key in the form that `sonant key create` prints. */
 export const apiKeySetting = (setting: { name: `SONANT_${string}`; help: string }) =>

@@ -1,9 +1,9 @@
 // Reads books for callers, so that they can edit the chapters and send them as a job. Each account can read one book at
 // a time. Few books are read in parallel, because each needs a process and memory.
 import { BookPartSchema, type BookService, CodeReading, type ReadBookRequest } from '../../gen/sonant/v1/book_pb.ts';
-import { isCover, metadataValueCharsMax } from '../clips.ts';
+import { fitForJob } from '../clips.ts';
 import { type Book, bookAnswerCharsMax, isCharset, readBook } from '../library.ts';
-import { countChars, cutText } from '../platform/count-chars.ts';
+import { countChars } from '../platform/count-chars.ts';
 import { Failure } from '../platform/errors.ts';
 import type { Call } from './call.ts';
 import { booksReadMax } from './call-limits.ts';
@@ -91,8 +91,5 @@ function toMessage(book: Book) {
 /** The fields of a book for a job request. The cover is left out if a job would not accept it. */
 export function toJobFields({ title, author, metadata, cover }: Book) {
   const known = Object.entries({ title, author, ...metadata }).filter(([, value]) => value !== '');
-  return {
-    metadata: Object.fromEntries(known.map(([name, value]) => [name, cutText(value, metadataValueCharsMax)])),
-    cover: cover && isCover(cover.bytes) ? cover.bytes : undefined,
-  };
+  return fitForJob(Object.fromEntries(known), cover?.bytes);
 }

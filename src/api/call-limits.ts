@@ -70,8 +70,5 @@ export const ticketCharsPerAccountMax = 2_000_000;
 export const ticketCharsMin = 1_000;
 /** Interval at which the state of a model is sent while the model is being installed. */
 export const modelWatchMs = 500;
-/** Interval between checks for changes to a watched job, and longest interval between the job's events. */
-export const jobWatchMs = 500;
-export const jobEventsEveryMs = 15_000;
 /** Maximum number of books that are read at once, each in its own process. */
 export const booksReadMax = 2;

@@ -1,19 +1,6 @@
 // Creates the operations, which all transports share.
 import type { Accounts } from '../accounts.ts';
-import {
-  type ClipRoom,
-  type ClipRow,
-  createDelivery,
-  createKnownClips,
-  createStoredAudio,
-  type DeliveryOptions,
-  type OpenSigner,
-  openManifest,
-  readCaptions,
-  type SingleFlight,
-  type StoredClips,
-  voiceIdsOf,
-} from '../clips.ts';
+import type { OpenedDelivery, Provenance } from '../clips.ts';
 import type { Engine } from '../engines.ts';
 import { createVoicePreview, type LexiconManagement, type ModelInstalls, type VoiceManagement } from '../library.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
@@ -32,39 +19,31 @@ import { createTicketRows, createTickets } from './stream-tickets.ts';
 import { createUsageHandlers } from './usage.ts';
 import { createVoiceHandlers, createVoiceOperations } from './voices.ts';
 
-interface OperationsOptions extends Pick<DeliveryOptions, 'links' | 'onFault'> {
-  stored: { store: RowStore; clips: StoredClips; room: ClipRoom };
+interface OperationsOptions {
+  store: RowStore;
+  clips: OpenedDelivery;
   core: { engines: readonly Engine[]; voices: Voices; speech: Speech };
   accounts: Pick<Accounts, 'keys' | 'usage' | 'ledger' | 'seal' | 'webhookSecrets'> & {
     limiter: Pick<Accounts['limiter'], 'takeSynthesis'>;
   };
-  singleFlight: SingleFlight;
   voiceManagement: VoiceManagement;
   lexicons: LexiconManagement;
   installs: ModelInstalls;
   jobs: JobHandlers;
-  /** Opens the signer for the manifests of stored audio. By default, audio has no manifest. */
-  openSigner?: OpenSigner | undefined;
-  /** Returns the certificates that have signed manifests, in DER. */
-  readOwnCertificates(): Promise<readonly Uint8Array[]>;
+  provenance: Pick<Provenance, 'inspect'>;
+  /** Called with errors that no caller receives. */
+  onFault(fault: unknown): void;
 }
 
 export type Operations = ReturnType<typeof createOperations>;
 
 export function createOperations(options: OperationsOptions) {
-  const { core, voiceManagement: management, lexicons, installs, links, openSigner, onFault } = options;
-  const { store, clips: stored, room } = options.stored;
+  const { store, core, voiceManagement: management, lexicons, installs, provenance, onFault } = options;
   const { keys, usage, ledger, limiter, seal, webhookSecrets: secrets } = options.accounts;
   const { engines, voices, speech } = core;
-  const { memory, linkTo } = stored;
-  const { clips } = memory;
-  const isRevocable = (clip: Pick<ClipRow, 'voiceId' | 'otherVoiceIds'>) => voiceIdsOf(clip).some(voices.isCloned);
-  const known = createKnownClips({ index: stored.index, isRevocable });
-  stored.onEnded(known.forget);
-  const index = { ...stored.index, ...known };
-  const delivery = createDelivery({ speech, clips, memory, index, room, links, onFault }, options.singleFlight);
+  const { delivery, audio, isAlive } = options.clips;
   const metering = createMetering({ limiter, ledger, onFault });
-  const idempotency = createIdempotency({ rows: createAnswerRows(store), isAlive: index.isAlive });
+  const idempotency = createIdempotency({ rows: createAnswerRows(store), isAlive });
   const preview = createVoicePreview({ speech, voices, delivery });
   return {
     speech: createSpeechOperations({ speech, delivery, metering, idempotency }),
@@ -74,20 +53,13 @@ export function createOperations(options: OperationsOptions) {
       voices: createVoiceHandlers({ voices, engines, management, preview }),
       jobs: options.jobs,
       books: createBookHandlers(),
-      provenance: createProvenanceHandlers(index, options.readOwnCertificates),
+      provenance: createProvenanceHandlers(provenance),
       usage: createUsageHandlers(usage),
       keys: createKeyHandlers({ keys, voices, secrets }),
       lexicons: createLexiconHandlers(lexicons, voices),
       models: createModelHandlers({ installs, engines, voices }),
     },
-    audio: createStoredAudio({
-      findClip: index.find,
-      read: memory.read,
-      captionsOf: (clipId) => readCaptions(clips, clipId),
-      manifestOf: openSigner && ((row) => openManifest(clips, row, openSigner)),
-      linkTo,
-      isRevocable,
-    }),
+    audio,
     idempotency,
     tickets: createTickets({ rows: createTicketRows(store), seal }),
   };

@@ -1,13 +1,12 @@
 // Opens the parts of Sonant that commands use. The service itself is not started.
 import { createUsageRows, openKeys as openKeysOf } from '../accounts.ts';
 import { createKeyHandlers, createVoiceHandlers } from '../api.ts';
-import { createClipRows, createOpenSigner, createSigningCertificateRows } from '../clips.ts';
+import { openProvenance } from '../clips.ts';
 import type { EngineDefinition } from '../engines.ts';
 import { openLibrary } from '../library.ts';
 import { isStoreThere, openStore } from '../platform/store/open-store.ts';
-import { createVoices, type Lexicons, type OfferedLexicon, type Voices } from '../speech.ts';
+import { createVoices, type Lexicons, type OfferedLexicon, openSpeech, type Voices } from '../speech.ts';
 import type { Config } from './config.ts';
-import { openSpeech } from './open-speech.ts';
 
 export type App = Awaited<ReturnType<typeof openApp>>;
 
@@ -24,7 +23,7 @@ export async function openApp(config: Config, definitions: readonly EngineDefini
   const kept = opened.move();
   /** Adds a lexicon that is not stored. */
   const addLexicon = (lexicon: OfferedLexicon) => void added.set(lexicon.lexiconId, lexicon);
-  const openSigner = createOpenSigner(config, store && createSigningCertificateRows(store).add);
+  const { openSigner } = openProvenance(config, store);
   return { voices, speech, addLexicon, openSigner, close: () => kept.disposeAsync() };
 }
 
@@ -68,11 +67,10 @@ export async function openUsage(config: Config) {
   return { usage: createUsageRows(store), close: () => store.close() };
 }
 
-export type OpenedClipRows = Awaited<ReturnType<typeof openClipRows>>;
+export type OpenedInspection = Awaited<ReturnType<typeof openInspection>>;
 
-/** Opens the database rows for stored audio and signing certificates. They are undefined if there is no database. */
-export async function openClipRows(config: Config) {
+/** Opens the inspection of files. Stored audio is recognised if there is a database. */
+export async function openInspection(config: Config) {
   const store = isStoreThere(config) ? await openStore(config) : undefined;
-  const certificates = store && createSigningCertificateRows(store);
-  return { rows: store && createClipRows(store), certificates, close: async () => store?.close() };
+  return { inspect: openProvenance(config, store).inspect, close: async () => store?.close() };
 }

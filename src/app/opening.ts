@@ -55,7 +55,7 @@ interface Begun {
   opened: AsyncDisposableStack;
 }
 
-export type Opening = Begun & Tools<typeof serviceSettings>;
+export type Opening = Begun & Tools<typeof serviceSettings> & { settings: Config };
 
 export function beginOpening(begun: Begun): Opening {
   const { config, log, opened } = begun;

@@ -2,27 +2,16 @@
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type FirstKey, openAccounts } from '../accounts.ts';
-import { createOperations, createRunner, openJobs, type Runner } from '../api.ts';
-import {
-  createClipRoom,
-  createJobRows,
-  createOpenSigner,
-  createSigningCertificateRows,
-  createSingleFlight,
-  openClipSweep,
-  openClips,
-  openStoredClips,
-  readOwnCertificates,
-} from '../clips.ts';
+import { createOperations, createRunner, openJobHandlers, type Runner } from '../api.ts';
+import { openClips, openProvenance } from '../clips.ts';
 import type { EngineDefinition } from '../engines.ts';
-import { createVoicePurge, fetchFirstVoice, openLibrary, openModels } from '../library.ts';
+import { fetchFirstVoice, openLibrary, openModels } from '../library.ts';
 import type { Failure } from '../platform/errors.ts';
 import { asConfigError } from '../platform/runtime/config-mistakes.ts';
 import type { Address } from '../platform/runtime/setting-types.ts';
-import { createFlightLock } from '../platform/store/flight-lock.ts';
 import { createFingerprintRows, openSharedRows, openStore } from '../platform/store/open-store.ts';
 import type { Log } from '../platform/telemetry/log.ts';
-import { findDefault } from '../speech.ts';
+import { findDefault, openSpeech } from '../speech.ts';
 import {
   addRpcRoutes,
   type ConnectionOptions,
@@ -38,37 +27,20 @@ import {
 import { checkSettings } from './check-settings.ts';
 import type { Config } from './config.ts';
 import { logEnd, openCallLog } from './logging.ts';
-import { openSpeech } from './open-speech.ts';
 import { beginOpening, type Opening } from './opening.ts';
 import { checkSharedSecrets } from './secrets.ts';
-import { traceClips, traceEngine, traceFlights, traceStore } from './tracing.ts';
+import { traceStore } from './tracing.ts';
 
-// Opens everything that is stored: the database, stored audio (in the data folder or an S3 bucket) with its quotas and
-// cleanup.
-
-const mib = 2 ** 20;
-
-async function openStored({ config, opened, metrics, tracing, onFault }: Opening) {
+/** Opens everything that is stored: the database and the audio. */
+async function openStored(opening: Opening) {
+  const { config, opened, tracing } = opening;
   const openedStore = await openStore(config);
   opened.defer(() => openedStore.close());
   const store = tracing ? traceStore(openedStore, config.databaseUrl === '' ? 'sqlite' : 'postgresql') : openedStore;
   if (config.databaseUrl !== '') await checkSharedSecrets(config, createFingerprintRows(store));
   const sharedRows = await openSharedRows(config);
   opened.defer(async () => sharedRows?.close());
-  const storedClips = await openClips(config);
-  opened.defer(() => storedClips.clips.close());
-  const clipStore = tracing
-    ? traceClips(storedClips.clips, config.s3Bucket === '' ? 'files' : 's3')
-    : storedClips.clips;
-  const shared = openStoredClips(store, { ...storedClips, clips: clipStore });
-  const { index, memory } = shared;
-  const { clips } = memory;
-  const limits = { bytesMax: config.audioMibMax * mib, accountBytesMax: config.audioMibPerKey * mib };
-  const room = createClipRoom({ clips, index, limits, metrics, onFault });
-  const { isSegmentClip: isNeeded } = createJobRows(store);
-  const sweep = openClipSweep({ clips, index, room, isNeeded, onFault });
-  opened.defer(() => sweep.close());
-  return { store, sharedRows, clips: shared, room, sweep };
+  return { store, sharedRows, clips: await openClips(opening, { store, sharedRows }) };
 }
 
 export interface Service {
@@ -103,23 +75,18 @@ export async function openService(options: {
   const { onFault, metrics, tracing } = opening;
   const stored = await openStored(opening);
   const { store } = stored;
-  const accounts = await openAccounts(opening, { ...stored, makeRoom: stored.room.restore });
+  const { clips } = stored;
+  const accounts = await openAccounts(opening, { ...stored, makeRoom: clips.room.restore });
   const { core, keeping, installs, gateways } = await openSpeaking(opening, stored);
   let httpPort = config.httpAddr.port;
   const baseUrl = () => config.baseUrl || localUrl(config.httpAddr.host, httpPort, tls !== undefined);
-  const certificates = createSigningCertificateRows(store);
-  const openSigner = createOpenSigner(config, async (certificate, file) => {
-    if (file) log.warn('manifests have a self-signed signature', { file });
-    await certificates.add(certificate);
-  });
-  const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000, hasManifests: openSigner !== undefined };
+  const provenance = openProvenance(config, store, log);
+  const { openSigner } = provenance;
+  const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
   const { limiter, addresses, ledger, keyVerifier, webhooks } = accounts;
-  const listenTo: typeof store.listen = (...asked) => store.listen(...asked);
-  const lock = stored.sharedRows && createFlightLock({ rows: stored.sharedRows, listen: listenTo });
-  const flights = createSingleFlight(lock);
-  const jobs = openJobs({
+  const jobs = openJobHandlers({
     speech: core.speech,
-    stored: { ...stored, ledger },
+    stored: { store, clips, room: clips.room, ledger },
     limiter,
     links,
     openSigner,
@@ -131,18 +98,16 @@ export async function openService(options: {
   });
   opened.defer(jobs.close);
   const operations = createOperations({
-    stored,
+    store,
+    clips: clips.openDelivery({ ...core, links, openSigner }),
     core,
     installs,
     jobs: jobs.handlers,
-    links,
-    openSigner,
+    provenance,
     onFault,
     accounts,
-    singleFlight: tracing ? traceFlights(flights) : flights,
     voiceManagement: keeping.createManagement(core),
     lexicons: keeping.lexicons,
-    readOwnCertificates: () => readOwnCertificates(config, certificates),
   });
   const { admit } = accounts;
   const callLog = openCallLog(log);
@@ -180,7 +145,7 @@ export async function openService(options: {
         checks: [
           { name: 'store', isReady: accounts.hasStore },
           { name: 'engines', isReady: async () => core.voices.list().length > 0 },
-          { name: 'room for audio', isReady: stored.room.restore },
+          { name: 'room for audio', isReady: clips.room.restore },
           { name: 'usage records', isReady: async () => ledger.hasRoom },
         ],
         onRequestEnd: ({ failure, ...request }) => logEnd(log, 'debug', 'request', request, failure),
@@ -227,14 +192,12 @@ export async function openService(options: {
 }
 
 /** Opens the engines, voices, speech synthesis and model installation. */
-async function openSpeaking(opening: Opening, { store, clips, sweep }: Awaited<ReturnType<typeof openStored>>) {
+async function openSpeaking(opening: Opening, { store, clips }: Awaited<ReturnType<typeof openStored>>) {
   const { config, definitions, log, opened, metrics, tracing, onFault } = opening;
-  const { index, memory } = clips;
-  const purgeAudio = createVoicePurge({ index, segments: createJobRows(store), memory, sweep });
   const gateways: Gateway[] = [];
   const purge = (due: ReadonlyMap<string, number>) => {
     for (const gateway of gateways) for (const voiceId of due.keys()) gateway.forgetVoice(voiceId);
-    return purgeAudio(due);
+    return clips.purgeVoices(due);
   };
   const keeping = await openLibrary(opening, store, purge);
   const core = await openSpeech({
@@ -242,7 +205,7 @@ async function openSpeaking(opening: Opening, { store, clips, sweep }: Awaited<R
     definitions,
     ...keeping.sources,
     metrics,
-    ...(tracing && { wrap: traceEngine }),
+    isTraced: tracing !== undefined,
     log: (level, message, facts) => log[level](message, facts),
   });
   opened.defer(core.close);

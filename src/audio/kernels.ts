@@ -3,6 +3,7 @@
 // be the input of that call. A call handles at most `blockSamplesMax` samples. The memory contains:
 //      input of other stages | history and input of a filter | output of the first stage | of the last stage | weights
 import { readFileSync } from 'node:fs';
+import type { Pcm } from '../platform/pcm.ts';
 
 /** Half a second at 32 kHz. Most blocks are smaller. */
 export const blockSamplesMax = 16_384;
@@ -141,4 +142,21 @@ function placeOf({ weights }: FilterBank): number {
   weightsEnd += weights.length;
   places.set(weights, place);
   return place;
+}
+
+const frameSeconds = 0.01;
+const audiblePeak = 64;
+/** Samples at full scale count as clipped. */
+const clippedPeak = 32_766;
+
+/** Measures how many seconds are audible, and counts the clipped samples. */
+export function inspectPcm({ samples, sampleRateHz }: Pcm): { audibleSeconds: number; clipped: number } {
+  const frame = Math.min(Math.max(1, Math.round(frameSeconds * sampleRateHz)), blockSamplesMax);
+  let audible = 0;
+  let clipped = 0;
+  for (const [block] of blocksOf(samples, blockSamplesMax - (blockSamplesMax % frame))) {
+    audible += countAudible(block, frame, audiblePeak);
+    clipped += countAtLeast(block, clippedPeak);
+  }
+  return { audibleSeconds: audible / sampleRateHz, clipped };
 }

@@ -3,6 +3,7 @@
 // account or, above the total quota, of the largest account. Clips without a link never displace clips with a link. A
 // clip whose link was returned within the last minute stays.
 import { Failure } from '../platform/errors.ts';
+import { freeBytesMin } from '../platform/runtime/files.ts';
 import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
 import { type ClipRemover, type ClipRemoverOptions, createClipRemover, keptMsMin } from './clip-remover.ts';
 import type { ClipRows, StoredClipRow } from './clip-rows.ts';
@@ -13,9 +14,6 @@ const diskMs = 1_000;
 /** Share of the file system for audio if no quota is set, and the share of that space for one account. */
 const diskShareMax = 0.5;
 const accountShareMax = 0.25;
-/** Share of the file system that audio must leave free for the database, the log and other files. */
-const freeShareMin = 0.1;
-const freeBytesMax = 1 << 30;
 
 /** Safety factor for the expected size of a clip, which is a rough estimate. */
 const margin = 1.5;
@@ -54,11 +52,11 @@ interface RoomRequest {
 
 export type ClipRoom = ReturnType<typeof createClipRoom>;
 
-interface ClipRoomOptions extends Pick<ClipRemoverOptions, 'onFault'> {
+export interface ClipRoomOptions extends Pick<ClipRemoverOptions, 'onFault'> {
   clips: ClipRemoverOptions['clips'] & Pick<ClipStore, 'disk'>;
   index: ClipRemoverOptions['index'] & StoredBytesOptions;
   limits: RoomLimits;
-  metrics?: Metrics;
+  metrics?: Metrics | undefined;
 }
 
 export function createClipRoom({ clips, index, limits, metrics = createMetrics(), onFault }: ClipRoomOptions) {
@@ -219,10 +217,6 @@ function createQuota(limits: RoomLimits, bytes: StoredBytes, disk: Pick<DiskWatc
 }
 
 type DiskWatch = ReturnType<typeof createDiskWatch>;
-
-/** Free space that stored audio must leave on a file system of this size. */
-export const freeBytesMin = ({ sizeBytes }: Pick<Disk, 'sizeBytes'>): number =>
-  Math.min(freeShareMin * sizeBytes, freeBytesMax);
 
 const tooFull = (message?: string) =>
   new Failure('storage_full', { ...(message && { message }), retryAfterSeconds: keptMsMin / 1000 });

@@ -1,10 +1,13 @@
 // Removes the files of expired clips every minute, and their rows a week later. Once a day, also removes files that a
 // crash left without a row. Restores the minimum free space. A clip that cannot be removed is skipped until the next
-// sweep. A sweep works in small batches, so that requests are not delayed.
+// sweep. A sweep works in small batches, so that requests are not delayed. Audio of voices that may no longer be used is
+// expired first.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Failure, isOfOthers } from '../platform/errors.ts';
+import type { ClipMemory } from './clip-memory.ts';
 import type { ClipRoom } from './clip-room.ts';
 import type { ClipRows, StoredClipRow } from './clip-rows.ts';
+import type { JobSegmentRows } from './jobs/job-segment-rows.ts';
 import { audioOf, removeClip } from './stored-captions.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
@@ -130,3 +133,30 @@ function toFault(faults: readonly unknown[]): Error {
     ? new Failure('storage_unavailable', { message }, faults[0])
     : new Error(message, { cause: faults[0] });
 }
+
+/** Number of clips of a voice that are expired at once. */
+const batchSize = 500;
+
+interface VoicePurgeOptions {
+  index: Pick<ClipRows, 'expireOfVoice'>;
+  segments: Pick<JobSegmentRows, 'deleteSegmentsOfVoice'>;
+  memory: Pick<ClipMemory, 'clear'>;
+  sweep: Pick<ClipSweep, 'discard' | 'run'>;
+}
+
+export const createVoicePurge =
+  ({ index, segments, memory, sweep }: VoicePurgeOptions) =>
+  /** For each voice in `due`, expires the audio that was generated before the given time. */
+  async (due: ReadonlyMap<string, number>): Promise<void> => {
+    try {
+      for (const [voiceId, madeBeforeMs] of due) {
+        // SQLite and PostgreSQL can store this time, but not `Infinity`.
+        const before = Math.min(madeBeforeMs, Number.MAX_SAFE_INTEGER);
+        while ((await index.expireOfVoice(voiceId, before, batchSize)) === batchSize) await nextTurn();
+      }
+    } finally {
+      memory.clear();
+    }
+    for (const voiceId of due.keys()) sweep.discard(await segments.deleteSegmentsOfVoice(voiceId));
+    void sweep.run();
+  };

@@ -1,47 +1,127 @@
-// Opens stored audio, in the data folder or in an S3 bucket. `doctor` checks a bucket with `checkClipStore`.
+// Opens stored audio, in the data folder or in an S3 bucket, with its index, quotas and cleanup, and the delivery of
+// speech from it. `doctor` checks a bucket with `checkClipStore`.
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { asConfigError, type ConfigMistake } from '../platform/runtime/config-mistakes.ts';
 import { createId } from '../platform/runtime/id.ts';
 import { reasonOf } from '../platform/runtime/system-errors.ts';
+import { createFlightLock } from '../platform/store/flight-lock.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
+import type { Tools } from '../platform/telemetry/tools.ts';
+import type { Voices } from '../speech.ts';
+import { createKnownClips } from './clip-cache.ts';
 import { createClipMemory } from './clip-memory.ts';
-import { createClipRows } from './clip-rows.ts';
+import { type ClipRoomOptions, createClipRoom } from './clip-room.ts';
+import { type ClipRow, createClipRows, voiceIdsOf } from './clip-rows.ts';
+import { createVoicePurge, openClipSweep } from './clip-sweep.ts';
+import { createDelivery, type Delivery, type DeliveryOptions } from './delivery.ts';
+import { createJobSegmentRows } from './jobs/job-segment-rows.ts';
+import type { OpenSigner } from './provenance/places.ts';
 import type { ClipConfig } from './settings.ts';
-import type { ClipStore } from './stores/clip-store.ts';
+import { createSingleFlight, traceFlights } from './single-flight.ts';
+import { createStoredAudio, openManifest, type StoredAudio } from './stored-audio.ts';
+import { readCaptions } from './stored-captions.ts';
+import { type ClipStore, traceClips } from './stores/clip-store.ts';
 import { openLocalClips } from './stores/local-clips.ts';
 import { openS3Bucket } from './stores/s3-bucket.ts';
 import { S3Clips } from './stores/s3-clips.ts';
 import { createPublicLinks, createSignedLinks, type LinkTo } from './stores/s3-links.ts';
 
-/** The parts of stored audio that the whole service shares. */
-export type StoredClips = ReturnType<typeof openStoredClips>;
+export type Clips = ReturnType<typeof createClips>;
 
-export function openStoredClips(store: RowStore, { clips, linkTo }: OpenedClips) {
-  const listeners = new Set<() => void>();
+type ClipTools = Pick<Tools<never>, 'metrics' | 'tracing' | 'onFault' | 'opened'> & { settings: ClipConfig };
+
+interface ClipRowStores {
+  store: RowStore;
+  /** The rows that replicas share; undefined with SQLite. */
+  sharedRows: RowStore | undefined;
+}
+
+const mib = 2 ** 20;
+
+export async function openClips({ settings, opened, ...tools }: ClipTools, stores: ClipRowStores): Promise<Clips> {
+  const { audioMibMax, audioMibPerKey, s3Bucket } = settings;
+  const { clips, linkTo } = await openClipStore(settings);
+  opened.defer(() => clips.close());
+  const traced = tools.tracing ? traceClips(clips, s3Bucket === '' ? 'files' : 's3') : clips;
+  const limits = { bytesMax: audioMibMax * mib, accountBytesMax: audioMibPerKey * mib };
+  const made = createClips({ ...tools, ...stores, clips: traced, linkTo, limits });
+  opened.defer(made.close);
+  return made;
+}
+
+interface ClipsOptions
+  extends Pick<ClipRoomOptions, 'limits' | 'metrics' | 'onFault'>,
+    ClipRowStores,
+    OpenedStore,
+    Partial<Pick<ClipTools, 'tracing'>> {}
+
+interface DeliveringOptions extends Pick<DeliveryOptions, 'links'> {
+  speech: DeliveryOptions['speech'];
+  voices: Pick<Voices, 'isCloned'>;
+  /** Opens the signer for the manifests of stored audio. By default, audio has no manifest. */
+  openSigner?: OpenSigner | undefined;
+}
+
+/** What answers calls from stored audio. */
+export interface OpenedDelivery {
+  delivery: Delivery;
+  /** The files of clips. */
+  audio: StoredAudio;
+  /** Whether the clip exists and is neither expired nor deleted. */
+  isAlive(clipId: string): Promise<boolean>;
+}
+
+/** The parts of stored audio, on an open store of clips. */
+export function createClips(options: ClipsOptions) {
+  const { store, sharedRows, linkTo, limits, metrics, tracing, onFault } = options;
+  const endedHere = new Set<() => void>();
   const onEnded = () => {
-    for (const listener of listeners) listener();
+    for (const listener of endedHere) listener();
   };
+  const index = createClipRows(store, { onEnded });
+  const memory = createClipMemory(options.clips);
+  const { clips } = memory;
+  const room = createClipRoom({ clips, index, limits, metrics, onFault });
+  const segments = createJobSegmentRows(store);
+  const sweep = openClipSweep({ clips, index, room, isNeeded: segments.isSegmentClip, onFault });
+  const lock = sharedRows && createFlightLock({ rows: sharedRows, listen: (...asked) => store.listen(...asked) });
+  const flights = createSingleFlight(lock);
   return {
-    index: createClipRows(store, { onEnded }),
-    memory: createClipMemory(clips),
-    linkTo,
-    /**
-     * Calls the listener when clips are invalidated before they expire: at once if this process invalidates them, and
-     * soon afterwards if another process does.
-     */
-    onEnded(listener: () => void): () => void {
-      listeners.add(listener);
-      const stop = store.listen('clips', listener);
-      return () => {
-        listeners.delete(listener);
-        stop();
+    index,
+    memory,
+    room,
+    sweep,
+    purgeVoices: createVoicePurge({ index, segments, memory, sweep }),
+    /** Delivers speech into and out of stored audio, and finds the files of clips. */
+    openDelivery({ speech, voices, links, openSigner }: DeliveringOptions): OpenedDelivery {
+      const isRevocable = (clip: Pick<ClipRow, 'voiceId' | 'otherVoiceIds'>) => voiceIdsOf(clip).some(voices.isCloned);
+      const known = createKnownClips({ index, isRevocable });
+      // Rows are forgotten when clips end early: at once in this process, and soon afterwards in another.
+      endedHere.add(known.forget);
+      store.listen('clips', known.forget);
+      const records = { ...index, ...known };
+      const singleFlight = tracing ? traceFlights(flights) : flights;
+      const ofLinks = { ...links, hasManifests: openSigner !== undefined };
+      const parts = { speech, clips, memory, index: records, room, links: ofLinks, onFault };
+      return {
+        isAlive: index.isAlive,
+        delivery: createDelivery(parts, singleFlight),
+        audio: createStoredAudio({
+          findClip: records.find,
+          read: memory.read,
+          captionsOf: (clipId) => readCaptions(clips, clipId),
+          manifestOf: openSigner && ((row) => openManifest(clips, row, openSigner)),
+          linkTo,
+          isRevocable,
+        }),
       };
     },
+    close: (): Promise<void> => sweep.close(),
   };
 }
 
-interface OpenedClips {
+interface OpenedStore {
   clips: ClipStore;
   /** Creates links to the store itself; undefined if Sonant serves the audio. */
   linkTo: LinkTo | undefined;
@@ -54,7 +134,7 @@ export function linkMistakes({ s3Bucket, s3Links, s3PublicUrl }: ClipConfig): Co
   return [{ name: 'SONANT_S3_PUBLIC_URL', source: 'for SONANT_S3_LINKS', allowed }];
 }
 
-export async function openClips(config: ClipConfig): Promise<OpenedClips> {
+export async function openClipStore(config: ClipConfig): Promise<OpenedStore> {
   const { dataDir, s3Bucket, s3Endpoint: endpoint, s3Prefix: prefix, s3Links, s3PublicUrl: publicUrl } = config;
   if (s3Bucket === '') return { clips: await openLocalClips({ dir: join(dataDir, 'audio') }), linkTo: undefined };
   const publicEndpoint = s3Links === 'presigned' ? publicUrl : '';
@@ -75,7 +155,10 @@ const linkLifeMs = 60_000;
  * Checks the clip store: writes a small object, reads it through the store and deletes it. If links lead to the store,
  * also reads the object through a link. The error names the failed step and contains the store's message.
  */
-export async function checkClipStore({ clips, linkTo }: OpenedClips): Promise<void> {
+export async function checkClipStore(settings: ClipConfig): Promise<void> {
+  await using opened = new AsyncDisposableStack();
+  const { clips, linkTo } = await openClipStore(settings);
+  opened.defer(() => clips.close());
   const key = createId('aud', 128);
   const bytes = Buffer.from('Sonant was here.');
   const contentType = 'audio/wav';

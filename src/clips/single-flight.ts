@@ -2,6 +2,7 @@
 // result. The work is aborted when its last caller has left. If there is a lock, only one replica works under a key;
 // the other replicas wait and then find the stored result.
 import { onAbort, withAbort } from '../platform/runtime/abort.ts';
+import { measured } from '../platform/telemetry/trace.ts';
 
 export interface SingleFlight {
   /** Returns the result of the work under `key`. Rejects with the signal's reason if the caller aborts. */
@@ -69,3 +70,13 @@ export function createSingleFlight(lock?: Lock): SingleFlight {
     },
   };
 }
+
+/** Traces calls that wait for another call with the same speech, on this or another replica. */
+export const traceFlights = (flights: SingleFlight): SingleFlight => ({
+  run: (key, signal, work) =>
+    measured({ name: 'make or join the speech', kind: 'internal' }, async (span) => {
+      const result = await flights.run(key, signal, work);
+      span?.set({ 'sonant.joined': !result.isMade });
+      return result;
+    }),
+});

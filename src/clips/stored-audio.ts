@@ -1,11 +1,47 @@
-// Finds stored audio by its file name. Callers need no API key.
+// Finds stored audio by its file name, with the captions and the C2PA manifest beside it. Callers need no API key. The
+// manifest is made on the first request, and stored, because making it again would require reading all of the audio.
+
+import { buffer } from 'node:stream/consumers';
 import { audioFormats, type FormatName } from '../audio.ts';
 import { Failure } from '../platform/errors.ts';
-import { type CaptionKind, speechFields } from '../speech.ts';
-import type { Cue } from './captions.ts';
+import { speechFields } from '../speech.ts';
+import { type Cue, captionContentTypes, toCaptions } from './captions.ts';
 import type { ClipMemory } from './clip-memory.ts';
 import type { ClipRow, ClipRows } from './clip-rows.ts';
+import { type OpenSigner, signBeside } from './provenance/places.ts';
+import { createSingleFlight } from './single-flight.ts';
+import { manifestOf, storeBeside } from './stored-captions.ts';
+import type { ClipStore } from './stores/clip-store.ts';
 import type { LinkTo } from './stores/s3-links.ts';
+
+const manifestType = 'application/c2pa';
+
+type MarkedClip = Pick<ClipRow, 'clipId' | 'origin'>;
+
+/** Concurrent requests share one manifest, because two manifests of the same audio would differ. */
+const flights = createSingleFlight();
+const never = new AbortController().signal;
+
+/** Returns undefined if the audio does not exist or has no origin. */
+export async function openManifest(
+  clips: ClipStore,
+  { clipId, origin }: MarkedClip,
+  openSigner: OpenSigner,
+): Promise<Buffer | undefined> {
+  const find = async () => {
+    const kept = await clips.open(manifestOf(clipId));
+    return kept && buffer(kept.body);
+  };
+  const make = async () => {
+    const audio = origin ? await clips.open(clipId) : undefined;
+    if (!audio) return undefined;
+    const manifest = await signBeside(audio.body, JSON.parse(origin!), openSigner);
+    // If the store is full, the next request creates another manifest.
+    await storeBeside(clips, manifestOf(clipId), manifestType, manifest).catch(() => {});
+    return manifest;
+  };
+  return (await flights.run<Buffer | undefined>(clipId, never, { find, make })).value;
+}
 
 interface StoredAudioOptions {
   findClip: ClipRows['find'];
@@ -20,15 +56,22 @@ interface StoredAudioOptions {
   isRevocable(clip: ClipRow): boolean;
 }
 
-export interface StoredAudio extends Omit<StoredAudioOptions, 'findClip'> {
+/** The kinds of files beside audio, with their content types. */
+export const besideTypes = { ...captionContentTypes, c2pa: manifestType };
+
+type BesideKind = keyof typeof besideTypes;
+
+export interface StoredAudio extends Omit<StoredAudioOptions, 'findClip' | 'captionsOf'> {
   /**
    * Finds the clip of an audio, caption or manifest file such as "aud_01JD....wav". Throws a Failure if the clip does
    * not exist or has expired.
    */
-  find(file: string): Promise<{ row: ClipRow; beside?: CaptionKind | 'c2pa' | undefined }>;
+  find(file: string): Promise<{ row: ClipRow; beside?: BesideKind | undefined }>;
+  /** Returns the captions or the manifest of a clip as a file, or undefined if there are none. */
+  readBeside(row: ClipRow, kind: BesideKind): Promise<Buffer | undefined>;
 }
 
-export const createStoredAudio = ({ findClip, ...options }: StoredAudioOptions): StoredAudio => ({
+export const createStoredAudio = ({ findClip, captionsOf, ...options }: StoredAudioOptions): StoredAudio => ({
   ...options,
   async find(file) {
     const [, id, extension] = /^(aud_[0-9A-Z]{20,80})\.([a-z0-9]{2,4})$/.exec(file) ?? [];
@@ -41,5 +84,10 @@ export const createStoredAudio = ({ findClip, ...options }: StoredAudioOptions):
     if (!row || !(beside || isOfFormat)) throw new Failure('not_found');
     if (row.expiresAtMs <= Date.now()) throw new Failure('audio_expired');
     return { row, beside };
+  },
+  async readBeside(row, kind) {
+    if (kind === 'c2pa') return options.manifestOf?.(row);
+    const cues = await captionsOf(row.clipId);
+    return cues && Buffer.from(toCaptions(kind, cues));
   },
 });

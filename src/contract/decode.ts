@@ -11,8 +11,8 @@ import {
   type UnknownField,
   unknownField,
   unknownFieldsMax,
-} from './unknown-fields.ts';
-import { Violations } from './violations.ts';
+  Violations,
+} from './violations.ts';
 
 /** Options for reading one request, and what was found while reading. */
 export interface Reading {

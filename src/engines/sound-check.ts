@@ -3,15 +3,12 @@
 // audible. The first audible piece is held back until the next piece or the end, unless it is long enough for the whole
 // text together with what the engine says will follow. So a streaming engine is delayed by at most one piece.
 import anyAscii from 'any-ascii';
-import { blockSamplesMax, blocksOf, countAtLeast, countAudible } from '../audio.ts';
+import { inspectPcm } from '../audio.ts';
 import { Failure } from '../platform/errors.ts';
 import { secondsOf } from '../platform/pcm.ts';
 import type { Segment, SpokenPcm } from './engine.ts';
 
-const audiblePeak = 64;
-const frameSeconds = 0.01;
-/** Samples at full scale count as clipped. Audio is faulty if more than `share` of at least `secondsMin` is clipped. */
-const clippedPeak = 32_766;
+/** Audio is faulty if more than `share` of at least `secondsMin` is clipped. */
 const clipped = { share: 0.01, secondsMin: 0.5 };
 /** Longest plausible audio at normal speed. Characters other than small letters may be read by name and take longer. */
 const secondsMax = { start: 4, perSmallLetter: 0.3, perOther: 1.2 };
@@ -49,7 +46,7 @@ export function createSoundCheck({ text, speakingRate }: Segment) {
       if (piece.sampleRateHz !== rateHz) {
         throw new Failure('engine_error', {}, new Error('the sample rate changed within a segment'));
       }
-      const { audible, clipped: found } = inspect(piece);
+      const { audibleSeconds: audible, clipped: found } = inspectPcm(piece);
       seconds += secondsOf(piece);
       audibleSeconds += audible;
       clippedCount += found;
@@ -75,18 +72,6 @@ export function createSoundCheck({ text, speakingRate }: Segment) {
       return held ?? [];
     },
   };
-}
-
-function inspect({ samples, sampleRateHz }: SpokenPcm): { audible: number; clipped: number } {
-  const frame = Math.min(Math.max(1, Math.round(frameSeconds * sampleRateHz)), blockSamplesMax);
-  const blockSamples = blockSamplesMax - (blockSamplesMax % frame);
-  let audible = 0;
-  let clippedCount = 0;
-  for (const [block] of blocksOf(samples, blockSamples)) {
-    audible += countAudible(block, frame, audiblePeak);
-    clippedCount += countAtLeast(block, clippedPeak);
-  }
-  return { audible: audible / sampleRateHz, clipped: clippedCount };
 }
 
 function longestSeconds(text: string): number {

@@ -1,8 +1,10 @@
 // Finds faults that models of speech make: speech that is cut off, a held sound, repeated words, a long silence, and a
 // duration that the voice does not need for the text. They are judged when the segment is complete. A false alarm is
 // possible (docs/reliability.md states how often), so a suspect segment is spoken again but never refused.
-import { measureSpeech, type Repeat, SpeechFrames } from '../audio.ts';
+
 import type { Segment, SpokenPcm } from './engine.ts';
+import { measureSpeech, type Repeat } from './speech-faults.ts';
+import { SpeechFrames } from './speech-frames.ts';
 import type { createVoiceDurations } from './voice-durations.ts';
 
 export type SpeechFault = 'cut_off' | 'held_sound' | 'repeated' | 'silence' | 'too_long' | 'too_short';

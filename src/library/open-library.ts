@@ -1,7 +1,7 @@
 // Opens what users bring: stored voices, lexicons, and the models that can be installed.
 
-import { freeBytesMin } from '../clips.ts';
 import type { Engine, EngineDefinition, EngineGuards } from '../engines.ts';
+import { freeBytesMin } from '../platform/runtime/files.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
 import { findSecretFile, readSecretFile } from '../platform/store/secret-file.ts';
 import type { storeSettings } from '../platform/store/settings.ts';

@@ -1,22 +1,16 @@
 // Joins the engines' pieces of one request into encoded audio. Trims silence at seams, inserts the pauses of the
 // markup, and tracks the times of chunks, words and marks in the audio.
-import {
-  type AudioPipeline,
-  audioFormats,
-  DcFilter,
-  type FormatName,
-  type Origin,
-  openAudioPipeline,
-  SeamTrimmer,
-} from '../audio.ts';
+import { type AudioPipeline, audioFormats, type FormatName, type Origin, openAudioPipeline } from '../audio.ts';
 import type { SpokenPcm, WordTime } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
 import { join } from '../platform/pcm.ts';
 import type { Break } from '../text.ts';
+import { DcFilter } from './dc-filter.ts';
 import { autoLanguage } from './fields.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
 import type { Rendering } from './rendering.ts';
 import type { SpeechRequest } from './request.ts';
+import { SeamTrimmer } from './seam.ts';
 import type { SpeechMark, SpeechTimestamps } from './speech-events.ts';
 import { EmphasisEnvelope, type PlannedCut } from './text-cutter.ts';
 import {

@@ -6,8 +6,13 @@ import type { VoiceUser } from '../accounts.ts';
 import type { Blend, Engine, Voice } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
 import { nearestName } from '../platform/runtime/nearest-name.ts';
-import { createFindCurrent, type FindCurrent } from './find-current.ts';
-import { type StoredVoice, StoredVoices, type VoiceStatus } from './stored-voices.ts';
+import {
+  createFindCurrent,
+  type FindCurrent,
+  type StoredVoice,
+  StoredVoices,
+  type VoiceStatus,
+} from './stored-voices.ts';
 
 /** The owner of a voice as a caller sees it. */
 export type VoiceOwner = 'self' | 'operator' | 'other';

@@ -2,10 +2,10 @@
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';
-import { openSpeech } from '../../src/app/open-speech.ts';
 import { defineEngine } from '../../src/engines/engine.ts';
 import { flite } from '../../src/engines/flite/flite.ts';
 import { integerSetting } from '../../src/platform/runtime/setting-types.ts';
+import { openSpeech } from '../../src/speech/open-speech.ts';
 
 const fault = new Error('the library is missing');
 const broken = defineEngine({

@@ -1,8 +1,8 @@
 // Tests which silence around a segment is trimmed, and which samples are never trimmed.
 import { expect, test } from 'vitest';
 import { toInt16 } from '../../src/audio/level.ts';
-import { SeamTrimmer } from '../../src/audio/seam.ts';
 import { join } from '../../src/platform/pcm.ts';
+import { SeamTrimmer } from '../../src/speech/seam.ts';
 import { pieces } from './in-pieces.ts';
 import { noise } from './measure-tone.ts';
 

@@ -10,7 +10,7 @@ import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { operator } from '../../src/accounts/keys/caller.ts';
-import { scopes } from '../../src/accounts/keys/scopes.ts';
+import { scopes } from '../../src/accounts/keys/key-grant.ts';
 import { openTestGateway } from '../transports/http/open-gateway.ts';
 import { explain, failureOf } from '../transports/rpc/grpc-client.ts';
 import { openCore } from '../transports/rpc/open-core.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { operator } from '../../src/accounts/keys/caller.ts';
-import { firstKeyScopes } from '../../src/accounts/keys/scopes.ts';
+import { firstKeyScopes } from '../../src/accounts/keys/key-grant.ts';
 import { openKeys } from '../../src/app/command-line.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { openService, type Service } from '../../src/app/service.ts';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { operator } from '../../src/accounts/keys/caller.ts';
-import { firstKeyScopes } from '../../src/accounts/keys/scopes.ts';
+import { firstKeyScopes } from '../../src/accounts/keys/key-grant.ts';
 import { openKeys } from '../../src/app/command-line.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { registry } from '../../src/engines/registry.ts';

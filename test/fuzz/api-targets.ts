@@ -9,7 +9,7 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { WebSocket } from 'ws';
 import { LiveSpeechRequestSchema, StreamSpeechRequestSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import { operator } from '../../src/accounts/keys/caller.ts';
-import { firstKeyScopes } from '../../src/accounts/keys/scopes.ts';
+import { firstKeyScopes } from '../../src/accounts/keys/key-grant.ts';
 import { openKeys } from '../../src/app/command-line.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { openService } from '../../src/app/service.ts';

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { operator } from '../../src/accounts/keys/caller.ts';
-import { firstKeyScopes } from '../../src/accounts/keys/scopes.ts';
+import { firstKeyScopes } from '../../src/accounts/keys/key-grant.ts';
 import { openKeys } from '../../src/app/command-line.ts';
 import { loadConfig } from '../../src/app/config.ts';
 import { modelTexts, toPieces } from '../model-texts.ts';

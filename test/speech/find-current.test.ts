@@ -1,7 +1,7 @@
 // Tests lookups in copies of tables: the cost of a miss, and that earlier changes are always seen.
 import { expect, test } from 'vitest';
 import { Failure } from '../../src/platform/errors.ts';
-import { createFindCurrent } from '../../src/speech/find-current.ts';
+import { createFindCurrent } from '../../src/speech/stored-voices.ts';
 
 /** A table that another process writes, a copy of the table, and a count of reads. After `hold`, reads wait. */
 function openCopy() {

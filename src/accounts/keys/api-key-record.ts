@@ -6,9 +6,16 @@ import { Failure } from '../../platform/errors.ts';
 import { createId } from '../../platform/runtime/id.ts';
 import { hashApiKey, hintOf, type ParsedApiKey, type Pepper } from './api-key.ts';
 import type { ApiKeyChange, ApiKeyRow } from './api-key-rows.ts';
-import { checkWithin, type KeyGrant, type KeyPermissions, requireWithin } from './key-grant.ts';
+import {
+  checkWithin,
+  defaultScopes,
+  isScope,
+  type KeyGrant,
+  type KeyPermissions,
+  requireWithin,
+  type Scope,
+} from './key-grant.ts';
 import { type KeyLimits, type LimitFields, limitsFor, usualLimits } from './key-limits.ts';
-import { defaultScopes, isScope, type Scope } from './scopes.ts';
 
 /**
  * The fields of a request. An omitted field gets its default in a new key and keeps its value in an update. Null means

@@ -10,7 +10,7 @@ import { createApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api
 import { isRowOf, operatorId, toApiKeyRow } from './api-key-record.ts';
 import type { ApiKeyRows } from './api-key-rows.ts';
 import { operator, toAuditRow } from './caller.ts';
-import { firstKeyScopes } from './scopes.ts';
+import { firstKeyScopes } from './key-grant.ts';
 
 interface Table {
   rows: ApiKeyRows;

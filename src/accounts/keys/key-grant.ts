@@ -5,7 +5,31 @@ import { Failure } from '../../platform/errors.ts';
 import { isAddressBlock, isBlockWithin } from '../../platform/net/client-addresses.ts';
 import type { KeyRange } from './api-key-rows.ts';
 import { checkLimits, type KeyLimits, type LimitFields } from './key-limits.ts';
-import type { Scope } from './scopes.ts';
+
+// The scopes of keys. Their names are part of the API.
+
+export const scopes = [
+  'speech:synthesize',
+  'speech:stream',
+  'voices:read',
+  'voices:write',
+  'jobs:read',
+  'jobs:write',
+  'keys:read',
+  'keys:write',
+  'usage:read',
+  'admin',
+] as const;
+
+export type Scope = (typeof scopes)[number];
+
+/** The scopes of a new key if none are given. */
+export const defaultScopes: readonly Scope[] = ['speech:synthesize', 'speech:stream', 'voices:read'];
+
+/** The first key belongs to the operator, so it has all scopes. */
+export const firstKeyScopes: readonly Scope[] = scopes;
+
+export const isScope = (name: string): name is Scope => scopes.some((scope) => scope === name);
 
 export interface KeyGrant {
   range: KeyRange;

@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import { Failure } from '../../platform/errors.ts';
 import type { KeyCaller } from '../keys/caller.ts';
+import { defaultScopes, isScope, type Scope } from '../keys/key-grant.ts';
 import { usualLimits } from '../keys/key-limits.ts';
-import { defaultScopes, isScope, type Scope } from '../keys/scopes.ts';
 
 /** The issuer's claims about a person. */
 export interface Claims {

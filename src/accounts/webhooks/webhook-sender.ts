@@ -32,8 +32,7 @@ import {
   type WebhookOutcome,
   type WebhookRows,
 } from './webhook-rows.ts';
-import { type WebhookSecrets, whyLost } from './webhook-secrets.ts';
-import { signedHeaders } from './webhook-signature.ts';
+import { signedHeaders, type WebhookSecrets, whyLost } from './webhook-secrets.ts';
 
 export interface SenderOptions extends AttemptOptions {
   rows: WebhookRows;

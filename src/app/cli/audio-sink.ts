@@ -18,7 +18,7 @@ import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { audioFormats, type FormatName, type Origin } from '../../audio.ts';
-import { hasPlace, type OpenSigner, signBeside, signFile } from '../../clips.ts';
+import { type OpenSigner, signFinished } from '../../clips.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import { speechFields } from '../../speech.ts';
 import { CommandError, UsageError, withOpened } from './command.ts';
@@ -117,12 +117,10 @@ export async function signAudioFile(
   signal: AbortSignal,
 ): Promise<number> {
   const isPlain = (await stat(path)).isFile();
-  if (isPlain && hasPlace(format)) {
-    const file = signFile(createReadStream(path), format, origin, openSigner);
-    await writeWhole(path, file.pieces, signal, () => file.head);
-  } else if (isPlain && format === 'opus') {
-    const manifest = await signBeside(createReadStream(path), origin, openSigner);
-    await writeWhole(pathBeside(path, 'c2pa'), [manifest], signal);
+  const signed = isPlain && (await signFinished(() => createReadStream(path), format, origin, openSigner));
+  if (signed) {
+    const target = signed.isBeside ? pathBeside(path, 'c2pa') : path;
+    await writeWhole(target, signed.pieces, signal, () => signed.file?.head);
   }
   return (await stat(path)).size;
 }

@@ -3,26 +3,15 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { JobService, JobStatus } from '../../../gen/sonant/v1/job_service_pb.ts';
-import { usualLimits } from '../../accounts.ts';
-import { anonymous, callUnary, type JobView, openJobs } from '../../api.ts';
-import {
-  type ClipRoom,
-  type JobCaller,
-  jobKeepHoursMax,
-  openLocalClips,
-  openManifest,
-  openStoredClips,
-  readCaptions,
-  toCaptions,
-} from '../../clips.ts';
+import { anonymous, callUnary, type JobView, openJobHandlers } from '../../api.ts';
+import { openClipFolder } from '../../clips.ts';
 import { newReading, readMembers } from '../../contract.ts';
 import { type Book, readBook } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
-import { openSqlite } from '../../platform/store/sqlite.ts';
 import type { CaptionKind } from '../../speech.ts';
 import type { App } from '../command-line.ts';
 import { chooseFormat, pathBeside, writeWhole } from './audio-sink.ts';
@@ -52,10 +41,6 @@ import { createBookProgress, toDuration } from './progress.ts';
 type BookWork = Awaited<ReturnType<typeof openBookWork>>;
 
 const callerId = 'command line';
-const endlessRoom: Pick<ClipRoom, 'reserve' | 'noteRemoved'> = {
-  reserve: async () => ({ grow: async () => {}, keep() {}, release() {} }),
-  noteRemoved() {},
-};
 
 /** Rejects if another command uses the work folder. `onFault` receives errors that do not stop a job. */
 async function openBookWork(
@@ -63,32 +48,24 @@ async function openBookWork(
   { folder, signal, onFault }: { folder: string; signal: AbortSignal; onFault(fault: unknown): void },
 ) {
   await using opened = new AsyncDisposableStack();
-  const store = await openSqlite(join(folder, 'work.db'), { isExclusive: true });
-  opened.defer(() => store.close());
-  const clips = await openLocalClips({ dir: join(folder, 'audio') });
-  opened.defer(() => clips.close());
-  const stored = openStoredClips(store, { clips, linkTo: undefined });
+  const {
+    jobs: ofFolder,
+    keepMs,
+    ...files
+  } = opened.adopt(await openClipFolder(folder, openSigner), ({ close }) => close());
   const caller = { ...anonymous, callerId, keyId: callerId, accountId: callerId, usesAllVoices: true };
-  const jobs = openJobs({
+  const jobs = openJobHandlers({
+    ...ofFolder,
     speech,
-    stored: { store, clips: stored, room: endlessRoom, ledger: { add: async () => {} } },
-    limiter: { takeSynthesis: async () => ({ end() {} }) },
-    findCaller: async (): Promise<JobCaller> => ({ ...caller, limits: usualLimits }),
-    links: { baseUrl: () => '', keepMs: jobKeepHoursMax * 3_600_000 },
-    openSigner,
-    chaptersMax: 1,
+    findCaller: async () => caller,
+    links: { baseUrl: () => '', keepMs },
     onFault,
   });
   opened.defer(jobs.close);
   const kept = opened.move();
   return {
+    ...files,
     jobs: jobs.handlers,
-    clips,
-    /** Returns the manifest that is stored beside a finished file, or undefined if files are not signed. */
-    async manifestOf(audioId: string): Promise<Buffer | undefined> {
-      const row = await stored.index.find(audioId);
-      return row && openSigner && openManifest(clips, row, openSigner);
-    },
     /** The call that is passed to handlers. The user of the command line may use all voices. */
     call: {
       caller,
@@ -236,11 +213,11 @@ function explain({ error, chapters }: JobView): string {
 
 async function writeFiles(
   job: JobView,
-  { clips, manifestOf }: BookWork,
+  { open, captionsOf, manifestOf }: BookWork,
   { output, signal }: { output: string; signal: AbortSignal },
 ) {
   const audioId = job.audioUrl.replace(/^.*\/|\.\w+$/g, '');
-  const stored = await clips.open(audioId);
+  const stored = await open(audioId);
   if (!stored) throw new CommandError('the finished file was deleted; run the command again');
   await writeWhole(output, stored.body, signal);
   const manifest = job.audioUrl.endsWith('.opus') ? await manifestOf(audioId) : undefined;
@@ -249,8 +226,7 @@ async function writeFiles(
     kind: kind as CaptionKind,
     path: pathBeside(output, kind),
   }));
-  const cues = captions.length > 0 ? ((await readCaptions(clips, audioId)) ?? []) : [];
-  for (const { kind, path } of captions) await writeWhole(path, [Buffer.from(toCaptions(kind, cues))], signal);
+  for (const { kind, path } of captions) await writeWhole(path, [await captionsOf(audioId, kind)], signal);
   return {
     bytes: stored.byteCount,
     seconds: job.progress.seconds,

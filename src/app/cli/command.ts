@@ -6,7 +6,7 @@ import { type EngineDefinition, registry } from '../../engines.ts';
 import { Failure } from '../../platform/errors.ts';
 import { didYouMean, nearestName, questionOf } from '../../platform/runtime/nearest-name.ts';
 import { createLog } from '../../platform/telemetry/log.ts';
-import type { App, Keys, OpenedClipRows, OpenedUsage, OpenedVoiceManagement } from '../command-line.ts';
+import type { App, Keys, OpenedInspection, OpenedUsage, OpenedVoiceManagement } from '../command-line.ts';
 import { type Config, loadConfig } from '../config.ts';
 import type { Service } from '../service.ts';
 
@@ -20,7 +20,7 @@ export interface CommandLine {
   /** Opens the voice manager. Cloning needs `engines`; without engines, a broken engine cannot cause an error. */
   openVoiceManagement(engines?: readonly EngineDefinition[]): Promise<OpenedVoiceManagement>;
   openUsage(): Promise<OpenedUsage>;
-  openClipRows(): Promise<OpenedClipRows>;
+  openInspection(): Promise<OpenedInspection>;
   openService(options: { isSinglePort: boolean }): Promise<Service>;
   print(text: string): void;
   /** Asks the user a question; absent if there is no terminal. */
@@ -117,7 +117,7 @@ export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   openKeys: async () => (await loadParts()).openKeys(await loadUsed()),
   openVoiceManagement: async (engines = []) => (await loadParts()).openVoiceManagement(load(), engines),
   openUsage: async () => (await loadParts()).openUsage(await loadUsed()),
-  openClipRows: async () => (await loadParts()).openClipRows(load()),
+  openInspection: async () => (await loadParts()).openInspection(load()),
   openService: async ({ isSinglePort }) => {
     const config = load();
     const { openService } = await import('../service.ts');

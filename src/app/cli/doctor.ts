@@ -2,7 +2,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { checkIssuer } from '../../accounts.ts';
-import { checkClipStore, openClips } from '../../clips.ts';
+import { checkClipStore } from '../../clips.ts';
 import { type EngineReport, registry } from '../../engines.ts';
 import type { FailureFacts } from '../../platform/errors.ts';
 import { ConfigError, type ConfigMistake, explainMistake } from '../../platform/runtime/config-mistakes.ts';
@@ -133,8 +133,7 @@ const notInS3 = ({ databaseUrl }: Config): string =>
 async function inspectS3(config: Config): Promise<EngineReport> {
   const { s3Bucket, s3Prefix, s3Links } = config;
   if (s3Bucket === '') return absent(notInS3(config));
-  const opened = await openClips(config);
-  await checkClipStore(opened).finally(() => opened.clips.close());
+  await checkClipStore(config);
   return ready(`audio is stored in ${s3Bucket}/${s3Prefix}; links are ${s3Links}`);
 }
 

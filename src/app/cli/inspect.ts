@@ -4,8 +4,6 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { InspectAudioResponseSchema } from '../../../gen/sonant/v1/provenance_pb.ts';
-import { reportOn } from '../../api.ts';
-import { inspectFile, readOwnCertificates } from '../../clips.ts';
 import { writeMessage } from '../../contract.ts';
 import { pathBeside } from './audio-sink.ts';
 import { type Command, formatTable, jsonFlag, onlyArgument, parseCommandArgs, withOpened } from './command.ts';
@@ -23,17 +21,14 @@ Prints whether this installation made a WAV, MP3, FLAC or Ogg Opus file, and exi
 audio is unchanged. It checks the manifest in FILE or, if it has none, the one beside it with the extension .c2pa, with
 the certificates of this installation, present and former. It also searches the record of the audio by the audio itself,
 and prints the tags, which anyone can change. Use c2patool for the C2PA manifests of others.`,
-  async run({ args, signal, loadConfig, openClipRows, print }) {
+  async run({ args, signal, openInspection, print }) {
     const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
     const path = onlyArgument(positionals, 'sonant inspect FILE [--json]');
     const audioId = /aud_\w+/.exec(basename(path))?.[0] ?? '';
     const besidePath = pathBeside(path, 'c2pa');
     const beside = existsSync(besidePath) ? await readFile(besidePath) : undefined;
     const file = await readFile(path);
-    const found = await withOpened(await openClipRows(), async ({ rows, certificates }) => {
-      const own = await readOwnCertificates(loadConfig(), certificates);
-      return reportOn(await inspectFile({ file, beside, own, owner: '' }, signal), audioId, rows);
-    });
+    const found = await withOpened(await openInspection(), ({ inspect }) => inspect({ file, beside, audioId }, signal));
     const code = found.authentic ? 0 : 1;
     if (values.json) {
       const message = create(InspectAudioResponseSchema, found);

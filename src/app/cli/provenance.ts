@@ -1,6 +1,6 @@
 // `sonant provenance init|show`: the certificate that signs manifests.
 import { existsSync } from 'node:fs';
-import { createOpenSigner, selfSignedFileOf } from '../../clips.ts';
+import { openProvenance } from '../../clips.ts';
 import { type Command, CommandError, findAction, formatTable, jsonFlag, parseCommandArgs } from './command.ts';
 
 const options = { json: jsonFlag };
@@ -20,12 +20,11 @@ show prints the certificate in use.`,
     const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
     const [mayCreate] = findAction({ init: true, show: false }, positionals, usage);
     const config = loadConfig();
-    const file = config.provenanceCert || selfSignedFileOf(config);
+    const { certificateFile: file, openSigner } = openProvenance(config);
     if (!mayCreate && !existsSync(file))
       throw new CommandError('there is no certificate yet; sonant provenance init makes one');
-    const open = createOpenSigner(config);
-    if (!open) throw new CommandError('audio is not marked: SONANT_PROVENANCE is off');
-    const { subject, issuer, validTo, fingerprint256 } = (await open()).chain[0]!;
+    if (!openSigner) throw new CommandError('audio is not marked: SONANT_PROVENANCE is off');
+    const { subject, issuer, validTo, fingerprint256 } = (await openSigner()).chain[0]!;
     const shown = {
       certificate: config.provenanceCert === '' ? 'self-signed' : "the operator's",
       file,

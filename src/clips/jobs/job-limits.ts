@@ -30,3 +30,6 @@ export const retryMs = { first: 1_000, max: 60_000 };
 export const attemptsMax = 40;
 /** Maximum length of the text that a failed job reports. */
 export const faultTextCharsMax = 200;
+/** Interval between checks for changes to a watched job, and longest interval between the job's events. */
+export const jobWatchMs = 500;
+export const jobEventsEveryMs = 15_000;

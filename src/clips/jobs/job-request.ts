@@ -17,6 +17,7 @@ import {
   coverBytesMax,
   jobChaptersMax,
   jobCharsMax,
+  metadataValueCharsMax,
   partCharsMax,
   ssmlCharsMax,
 } from './job-limits.ts';
@@ -238,7 +239,7 @@ const jpegEnd = Buffer.from('ffd9', 'hex');
 const slackBytes = 64;
 
 /** Whether the picture has a start, a size in pixels and an end, and is small enough for a job. */
-export function isCover(bytes: Uint8Array): boolean {
+function isCover(bytes: Uint8Array): boolean {
   if (bytes.length > coverBytesMax) return false;
   const picture = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const tail = picture.subarray(-slackBytes);
@@ -265,6 +266,14 @@ function hasJpegSize(picture: Buffer): boolean {
   }
   return false;
 }
+
+/** Makes metadata and a cover as a job accepts them: long values are cut, and an unsuitable cover is left out. */
+export const fitForJob = (metadata: Readonly<Record<string, string>>, cover: Uint8Array | undefined) => ({
+  metadata: Object.fromEntries(
+    Object.entries(metadata).map(([name, value]) => [name, cutText(value, metadataValueCharsMax)]),
+  ),
+  cover: cover && isCover(cover) ? cover : undefined,
+});
 
 /** A part of a chapter as it was sent, and the request to speak it. */
 export interface JobPart extends TextPart {

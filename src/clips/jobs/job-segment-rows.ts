@@ -74,6 +74,8 @@ const leavingSegments = `with recursive of_segments (job_key) as (
   select j.job_key as "jobKey" from of_segments join jobs j on j.job_key = of_segments.job_key
     where ${hasLeft('$1')} limit $2`;
 
+export type JobSegmentRows = ReturnType<typeof createJobSegmentRows>;
+
 export function createJobSegmentRows(store: RowStore) {
   const clipsOf = async (sql: string, value: string): Promise<string[]> =>
     (await store.query<ClipOfSegment>(sql, value)).flatMap(({ clipKey }) => clipKey ?? []);

@@ -1,9 +1,12 @@
-// Inspects files in a worker thread, one at a time and with a time limit, so that no file blocks the event loop. Accounts
-// take turns.
+// Reports whether this installation made an audio file, and whether the file is unchanged. Stored audio is recognised by
+// its fingerprint while its row exists. Files are read in a worker thread, one at a time and with a time limit, so that
+// no file blocks the event loop. Accounts take turns.
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { Failure } from '../../platform/errors.ts';
 import { Host } from '../../platform/runtime/host.ts';
 import { SlotQueue } from '../../platform/runtime/slot-queue.ts';
 import { threadLink } from '../../platform/runtime/worker-links.ts';
+import type { ClipRows } from '../clip-rows.ts';
 import type { InspectingTask, Inspection } from './inspecting-thread.ts';
 
 /** Each waiting file takes up to 32 MiB of memory. */
@@ -47,3 +50,39 @@ export async function inspectFile({ file, owner, ...rest }: Inspected, signal: A
     release();
   }
 }
+
+interface AskedFile extends Pick<Inspected, 'file' | 'beside'> {
+  /** The id of the audio, if it is known; else empty. */
+  audioId: string;
+  /** The account that asks, which sees its own ids only. Default: ids of all accounts are reported. */
+  accountId?: string | undefined;
+}
+
+/** `readOwn` returns the certificates of this installation, in DER. */
+export const createInspect =
+  (readOwn: () => Promise<readonly Uint8Array[]>, records?: Pick<ClipRows, 'find' | 'findByFingerprint'>) =>
+  async ({ file, beside, audioId, accountId }: AskedFile, signal: AbortSignal) => {
+    const inspection = await inspectFile({ file, beside, own: await readOwn(), owner: accountId ?? '' }, signal);
+    const { format, fingerprint, manifest } = inspection;
+    const named = audioId === '' ? undefined : await records?.find(audioId);
+    // Audio from earlier versions has no fingerprint, so changes cannot be detected.
+    const clip =
+      (named?.fingerprint ? named : undefined) ??
+      (fingerprint ? await records?.findByFingerprint(fingerprint, accountId) : undefined);
+    if (!format && !clip) {
+      const message = 'must be a complete WAV, MP3, FLAC or Ogg Opus file, or raw audio that this service stored';
+      throw new Failure('invalid_request', { details: [{ field: 'file', reason: 'format', message }] });
+    }
+    const isOwn = accountId === undefined || (clip && (clip.accountId ?? clip.ownerId) === accountId);
+    const matches = clip !== undefined && clip.fingerprint === fingerprint;
+    return {
+      ...inspection,
+      authentic: matches || (manifest?.valid ?? false),
+      record: clip && {
+        matches,
+        audioId: isOwn ? clip.clipId : '',
+        voiceId: clip.voiceId,
+        ...(isOwn && { createdAt: timestampFromMs(clip.createdAtMs) }),
+      },
+    };
+  };

@@ -1,4 +1,5 @@
-// Opens the certificate that signs manifests: the operator's, or a self-signed certificate created on first use.
+// Opens what proves the origin of audio: the certificate that signs manifests, which is the operator's or a self-signed
+// one created on first use, and the inspection of files.
 
 import { X509Certificate } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -6,8 +7,11 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { asConfigError } from '../../platform/runtime/config-mistakes.ts';
 import type { RowStore } from '../../platform/store/row-store.ts';
+import type { Log } from '../../platform/telemetry/log.ts';
+import { createClipRows } from '../clip-rows.ts';
 import type { ClipConfig } from '../settings.ts';
 import { type Credentials, openSelfSigned, readCredentials } from './certificate.ts';
+import { createInspect } from './inspector.ts';
 import type { OpenSigner } from './places.ts';
 
 /** The file with the self-signed certificate and its key. */
@@ -63,7 +67,7 @@ export function createOpenSigner(
   };
 }
 
-export type SigningCertificateRows = ReturnType<typeof createSigningCertificateRows>;
+type SigningCertificateRows = ReturnType<typeof createSigningCertificateRows>;
 
 export const createSigningCertificateRows = (store: RowStore) => ({
   /** Stores a certificate, unless it is stored already. */
@@ -76,3 +80,20 @@ export const createSigningCertificateRows = (store: RowStore) => ({
     return (await store.query<{ pem: string }>('select pem from signing_certificates')).map(({ pem }) => pem);
   },
 });
+
+export type Provenance = ReturnType<typeof openProvenance>;
+
+/** Without a store, only files with a manifest are recognised, and former certificates are unknown. */
+export function openProvenance(config: ClipConfig, store?: RowStore, log?: Pick<Log, 'warn'>) {
+  const rows = store && createSigningCertificateRows(store);
+  return {
+    /** The file of the certificate in use, which may not exist yet. */
+    certificateFile: config.provenanceCert || selfSignedFileOf(config),
+    /** Undefined if audio is not marked. */
+    openSigner: createOpenSigner(config, async (certificate, file) => {
+      if (file) log?.warn('manifests have a self-signed signature', { file });
+      await rows?.add(certificate);
+    }),
+    inspect: createInspect(() => readOwnCertificates(config, rows), store && createClipRows(store)),
+  };
+}

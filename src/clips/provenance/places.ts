@@ -67,6 +67,22 @@ export function signFile(pieces: Pieces, format: FormatName, origin: Origin, ope
   };
 }
 
+/**
+ * Signs a finished file: returns a copy with its manifest, or for Opus the manifest beside it. Returns undefined for
+ * other formats.
+ */
+export async function signFinished(
+  read: () => Pieces,
+  format: FormatName,
+  origin: Origin,
+  open: OpenSigner,
+): Promise<{ isBeside: boolean; pieces: Pieces; file?: SignedFile } | undefined> {
+  if (!hasPlace(format))
+    return format === 'opus' ? { isBeside: true, pieces: [await signBeside(read(), origin, open)] } : undefined;
+  const file = signFile(read(), format, origin, open);
+  return { isBeside: false, pieces: file.pieces, file };
+}
+
 const chunkHeadBytes = 8;
 /** Number of chunks between the samples and the manifest: cues, labels and an ID3 tag in a joined book. */
 const chunksAfterDataMax = 3;

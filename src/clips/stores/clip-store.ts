@@ -3,6 +3,7 @@
 // and digits ("aud_01JD..."), so a key cannot be a path. Errors are `storage_unavailable`, or `storage_full` if there
 // is no room.
 import type { Readable } from 'node:stream';
+import { measured } from '../../platform/telemetry/trace.ts';
 
 export interface ClipStore {
   /** Opens a draft of a new clip. `contentType` is stored if the store itself serves clips. */
@@ -54,3 +55,25 @@ export interface StoredClip {
 }
 
 export const isClipKey = (text: string): boolean => /^[a-z]{2,8}_[0-9A-Z]{20,80}$/.test(text);
+
+/** Wraps a clip store so that its calls are spans. */
+export function traceClips(clips: ClipStore, system: string): ClipStore {
+  const span = (operation: string, key?: string) => ({
+    name: `${system} ${operation}`,
+    kind: 'client' as const,
+    attributes: { 'rpc.system.name': system, 'sonant.clip_id': key },
+  });
+  return {
+    create: (key, contentType) =>
+      measured(span('create', key), async () => {
+        const draft = await clips.create(key, contentType);
+        const commit = (head?: Uint8Array) => measured(span('commit', key), () => draft.commit(head));
+        return { write: (bytes) => draft.write(bytes), commit, discard: () => draft.discard() };
+      }),
+    open: (key, range) => measured(span('open', key), () => clips.open(key, range)),
+    remove: (key) => measured(span('remove', key), () => clips.remove(key)),
+    sweep: (isKnown) => clips.sweep(isKnown),
+    disk: () => clips.disk(),
+    close: () => clips.close(),
+  };
+}

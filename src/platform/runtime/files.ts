@@ -1,4 +1,5 @@
-// Creates folders, writes a file once, hashes files, and opens the temporary folders of a process.
+// Creates folders, writes a file once, hashes files, opens the temporary folders of a process, and computes the space
+// that large files leave free.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { createReadStream, mkdirSync } from 'node:fs';
@@ -56,3 +57,11 @@ export async function hashFile(path: string): Promise<string> {
   for await (const chunk of createReadStream(path, { highWaterMark: readBytes })) hash.update(chunk);
   return hash.digest('hex');
 }
+
+/** Share of a file system that large files must leave free for the database, the log and other files. */
+const freeShareMin = 0.1;
+const freeBytesMax = 1 << 30;
+
+/** Free space that stored audio and models must leave on a file system of this size. */
+export const freeBytesMin = ({ sizeBytes }: { sizeBytes: number }): number =>
+  Math.min(freeShareMin * sizeBytes, freeBytesMax);

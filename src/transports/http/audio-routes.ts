@@ -2,14 +2,7 @@
 // ETag and a max-age.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { audioFormats, type FormatName } from '../../audio.ts';
-import {
-  type ByteRange,
-  type ClipRow,
-  captionContentTypes,
-  manifestType,
-  type StoredAudio,
-  toCaptions,
-} from '../../clips.ts';
+import { type ByteRange, besideTypes, type ClipRow, type StoredAudio } from '../../clips.ts';
 import { Failure } from '../../platform/errors.ts';
 import { type CaptionKind, speechFields } from '../../speech.ts';
 import { isKept, isWanted, manifestLink } from '../net/headers.ts';
@@ -21,20 +14,18 @@ import { exampleAudioId, soundContent } from './synthesis/openapi.ts';
 type AudioRequest = FastifyRequest<{ Params: { file: string } }>;
 
 export function addAudioRoutes(app: FastifyInstance, audio: StoredAudio): void {
-  const readBeside = async (row: ClipRow, kind: CaptionKind | 'c2pa'): Promise<Buffer | undefined> => {
-    if (kind === 'c2pa') return audio.manifestOf?.(row);
-    const cues = await audio.captionsOf(row.clipId);
-    return cues && Buffer.from(toCaptions(kind, cues));
-  };
-
-  const sendBeside = async (request: AudioRequest, reply: FastifyReply, row: ClipRow, kind: CaptionKind | 'c2pa') => {
+  const sendBeside = async (
+    request: AudioRequest,
+    reply: FastifyReply,
+    row: ClipRow,
+    kind: keyof typeof besideTypes,
+  ) => {
     const etag = `"${row.clipId}.${kind}"`;
-    const bytes = await readBeside(row, kind);
+    const bytes = await audio.readBeside(row, kind);
     if (!bytes) throw new Failure('not_found');
     const { 'accept-ranges': _, ...common } = fileHeaders(row, etag, audio.isRevocable(row));
     if (isCurrent(request, etag)) return reply.code(304).headers(common).send();
-    const contentType = kind === 'c2pa' ? manifestType : captionContentTypes[kind];
-    const head = { ...common, 'content-type': contentType, 'content-length': bytes.length };
+    const head = { ...common, 'content-type': besideTypes[kind], 'content-length': bytes.length };
     return reply.headers(head).send(request.method === 'HEAD' ? '' : bytes);
   };
 
@@ -142,7 +133,7 @@ const captionExamples: Readonly<Record<CaptionKind, string>> = {
 };
 const captionContent = Object.fromEntries(
   speechFields.captionKinds.map((kind) => [
-    captionContentTypes[kind].split(';')[0]!,
+    besideTypes[kind].split(';')[0]!,
     { schema: { type: 'string' }, example: captionExamples[kind] },
   ]),
 );
@@ -170,7 +161,11 @@ const audioDocs: RouteDocs = {
     200: {
       description: 'The whole file.',
       headers,
-      content: { ...soundContent, ...captionContent, [manifestType]: { schema: { type: 'string', format: 'binary' } } },
+      content: {
+        ...soundContent,
+        ...captionContent,
+        [besideTypes.c2pa]: { schema: { type: 'string', format: 'binary' } },
+      },
     },
     206: { description: 'The requested bytes.', headers: [...headers, 'Content-Range'], content: soundContent },
     302: {

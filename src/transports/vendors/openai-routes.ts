@@ -11,7 +11,6 @@ import {
   type VoiceOperations,
   voiceOperations,
 } from '../../api.ts';
-import { checkAacEncoder, encodeAac } from '../../audio.ts';
 import { type Fields, isObject, memberSchema } from '../../contract.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { type ReadRequest, readRequest, speechFields } from '../../speech.ts';
@@ -40,6 +39,7 @@ import { beginSound } from '../http/synthesis/routes.ts';
 import { eventHeaders } from '../http/synthesis/server-sent-events.ts';
 import { resultHeaders, soundHeaders } from '../http/synthesis/speech-headers.ts';
 import { fromThrown } from '../http/thrown-failure.ts';
+import { checkAacEncoder, encodeAac } from './aac.ts';
 import { toNamedVoices } from './named-voices.ts';
 
 interface OpenAiRoutesOptions {

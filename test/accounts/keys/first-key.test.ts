@@ -6,7 +6,7 @@ import { createApiKey, createPepper } from '../../../src/accounts/keys/api-key.t
 import { createApiKeyRows, listAudit } from '../../../src/accounts/keys/api-key-rows.ts';
 import { operator } from '../../../src/accounts/keys/caller.ts';
 import { acceptBootstrapKey, makeFirstKey } from '../../../src/accounts/keys/first-key.ts';
-import { firstKeyScopes } from '../../../src/accounts/keys/scopes.ts';
+import { firstKeyScopes } from '../../../src/accounts/keys/key-grant.ts';
 import { openSqlite } from '../../../src/platform/store/sqlite.ts';
 import { newFolder } from '../../new-folder.ts';
 import { openKeys } from './open-keys.ts';

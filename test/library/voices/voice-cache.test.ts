@@ -4,7 +4,7 @@ import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { operator, toRecordEntry } from '../../../src/accounts/keys/caller.ts';
 import { createVault } from '../../../src/library/voices/clone-vault.ts';
 import { openVoiceCache } from '../../../src/library/voices/voice-cache.ts';
-import type { VoiceRecordEntry } from '../../../src/library/voices/voice-record-rows.ts';
+import type { VoiceRecordEntry } from '../../../src/library/voices/voice-rows.ts';
 import { createVoiceRows, noTexts, type VoiceRow, type VoiceRows } from '../../../src/library/voices/voice-rows.ts';
 import { ofEveryone, type StoredVoices } from '../../../src/speech/stored-voices.ts';
 import { openSqliteInFolder } from '../../platform/store/open-test-store.ts';

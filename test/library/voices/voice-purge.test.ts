@@ -2,12 +2,11 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { operator, toRecordEntry } from '../../../src/accounts/keys/caller.ts';
 import { createClipRows } from '../../../src/clips/clip-rows.ts';
-import { openClipSweep } from '../../../src/clips/clip-sweep.ts';
+import { createVoicePurge, openClipSweep } from '../../../src/clips/clip-sweep.ts';
 import { createJobRows } from '../../../src/clips/jobs/job-rows.ts';
 import type { ClipStore } from '../../../src/clips/stores/clip-store.ts';
 import { createVault } from '../../../src/library/voices/clone-vault.ts';
 import { openVoiceCache } from '../../../src/library/voices/voice-cache.ts';
-import { createVoicePurge } from '../../../src/library/voices/voice-purge.ts';
 import { createVoiceRows, noTexts, type VoiceRow } from '../../../src/library/voices/voice-rows.ts';
 import { openSqliteInFolder } from '../../platform/store/open-test-store.ts';
 

@@ -14,7 +14,7 @@ import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
 import { UsageService } from '../../../gen/sonant/v1/usage_pb.ts';
 import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
 import { operator } from '../../../src/accounts/keys/caller.ts';
-import { scopes } from '../../../src/accounts/keys/scopes.ts';
+import { scopes } from '../../../src/accounts/keys/key-grant.ts';
 import type { OpenApi } from '../../../src/transports/http/docs/openapi-document.ts';
 import { openCore } from '../rpc/open-core.ts';
 import { openTestGateway } from './open-gateway.ts';

@@ -1,7 +1,7 @@
 // Tests methods and paths over HTTP: HEAD beside GET, 405 with Allow, the path that a client with a wrong base URL means,
 // and the encodings that a body may have.
 import { afterAll, expect, test } from 'vitest';
-import { scopes } from '../../../src/accounts/keys/scopes.ts';
+import { scopes } from '../../../src/accounts/keys/key-grant.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 const shared = await openTestGateway({}, afterAll);

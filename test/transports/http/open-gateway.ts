@@ -14,24 +14,20 @@ import { createSignIn, type SignInOptions } from '../../../src/accounts/sign-in/
 import { createWebhookRows } from '../../../src/accounts/webhooks/webhook-rows.ts';
 import { createWebhookSecrets } from '../../../src/accounts/webhooks/webhook-secrets.ts';
 import type { EndedCall } from '../../../src/api/call.ts';
-import { type OpenJobsOptions, openJobs } from '../../../src/api/open-jobs.ts';
+import { type JobHandlersOptions, openJobHandlers } from '../../../src/api/jobs.ts';
 import { createOperations } from '../../../src/api/operations.ts';
 import { createRunner } from '../../../src/api/runner.ts';
 import type { TimeLimits } from '../../../src/api/running-call.ts';
 import { loadConfig } from '../../../src/app/config.ts';
-import { createClipRoom, type RoomLimits } from '../../../src/clips/clip-room.ts';
-import { openClipSweep } from '../../../src/clips/clip-sweep.ts';
-import { createJobRows } from '../../../src/clips/jobs/job-rows.ts';
-import { openClips, openStoredClips } from '../../../src/clips/open-clips.ts';
+import type { RoomLimits } from '../../../src/clips/clip-room.ts';
+import { createClips, openClipStore } from '../../../src/clips/open-clips.ts';
+import { createInspect } from '../../../src/clips/provenance/inspector.ts';
 import type { OpenSigner } from '../../../src/clips/provenance/places.ts';
-import { createSingleFlight } from '../../../src/clips/single-flight.ts';
 import type { ClipStore } from '../../../src/clips/stores/clip-store.ts';
 import type { LinkTo } from '../../../src/clips/stores/s3-links.ts';
 import type { Engine } from '../../../src/engines/engine.ts';
 import { createEngineGuards } from '../../../src/engines/guard.ts';
 import { openLibrary, openModels } from '../../../src/library/open-library.ts';
-import { createVoicePurge } from '../../../src/library/voices/voice-purge.ts';
-import { createFlightLock } from '../../../src/platform/store/flight-lock.ts';
 import { openSharedRows, openStore } from '../../../src/platform/store/open-store.ts';
 import type { Marking } from '../../../src/speech/cast.ts';
 import { Schedule } from '../../../src/speech/schedule.ts';
@@ -100,21 +96,18 @@ export async function openTestGateway(
   const env = { ...storage.settings, SONANT_BAD_KEYS_PER_MINUTE: String(badKeysPerMinute) };
   const config = loadConfig({ env, folder, engines: [] });
   const store = await openStore(config);
-  const opened = options.store ?? (await openClips(config));
-  const storedClips = openStoredClips(store, { linkTo: undefined, ...opened });
-  const { index: rows, memory } = storedClips;
-  const { clips } = memory;
+  const opened = options.store ?? (await openClipStore(config));
   const tone = openTone({ ...tuning, ...(trouble && { trouble }) });
   const engine: Engine = { ...tone, voices: [...tone.voices, { ...tone.voices[0]!, ...farVoice }] };
   const faults: unknown[] = [];
   const onFault = (fault: unknown) => void faults.push(fault);
   const limits = { bytesMax: 0, accountBytesMax: 0, ...options.room };
-  const room = createClipRoom({ clips, index: rows, limits, onFault });
-  const { isSegmentClip: isNeeded } = createJobRows(store);
-  const sweep = openClipSweep({ clips, index: rows, room, isNeeded, onFault });
-  const purge = createVoicePurge({ index: rows, segments: createJobRows(store), memory, sweep });
+  const sharedRows = await openSharedRows(config);
+  const storedClips = createClips({ store, sharedRows, linkTo: undefined, ...opened, limits, onFault });
+  const { index: rows, memory, room, purgeVoices } = storedClips;
+  const { clips } = memory;
   const opening = new AsyncDisposableStack();
-  const keeping = await openLibrary({ settings: config, opened: opening, onFault }, store, purge);
+  const keeping = await openLibrary({ settings: config, opened: opening, onFault }, store, purgeVoices);
   const { engines = [engine] } = options;
   const voices = createVoices(engines, { ...keeping.sources, preferred: options.defaultVoice });
   const guards = createEngineGuards();
@@ -133,7 +126,6 @@ export async function openTestGateway(
   const usage = createUsageRows(store);
   const ledger = createUsageLedger(usage, { onFault, ...options.ledger });
   const spentSince = (keyId: string, sinceMs: number) => usage.charactersSince(keyId, dayOf(sinceMs));
-  const sharedRows = await openSharedRows(config);
   const sharing = openLimits({ settings: config, store, sharedRows, spentSince });
   const { limiter, addresses } = sharing;
   const keyVerifier = openKeys({ rows: createApiKeyRows(store) });
@@ -142,11 +134,11 @@ export async function openTestGateway(
   const signIn = createSignIn({ seal, issuer: undefined, signInRules, clients: [], keyScopes: [], ...signing });
   const realAdmit = admit(createAdmit({ keyVerifier, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
   const installs = await openModels({ settings: config, definitions: [], opened: engines, onEvent() {} });
-  const links = { baseUrl: () => baseUrl, keepMs: retentionMs, hasManifests: openSigner !== undefined };
+  const links = { baseUrl: () => baseUrl, keepMs: retentionMs };
   const stored = { store, clips: storedClips, room, ledger };
-  type OwnJobs = Partial<Omit<OpenJobsOptions, 'stored'> & OpenJobsOptions['stored']>;
+  type OwnJobs = Partial<Omit<JobHandlersOptions, 'stored'> & JobHandlersOptions['stored']>;
   const openOwnJobs = ({ store: ownStore = store, clips: ownClips = storedClips, ...more }: OwnJobs = {}) =>
-    openJobs({
+    openJobHandlers({
       ...{
         speech,
         stored: { ...stored, store: ownStore, clips: ownClips },
@@ -160,7 +152,10 @@ export async function openTestGateway(
       ...more,
     });
   const jobs = openOwnJobs({ chaptersMax: options.jobChaptersMax ?? 4 });
+  const readOwn = options.readOwnCertificates ?? (async () => (openSigner ? certificatesOf(openSigner) : []));
   const operations = createOperations({
+    store,
+    clips: storedClips.openDelivery({ speech, voices, links, openSigner }),
     jobs: jobs.handlers,
     core: { engines, voices, speech },
     accounts: {
@@ -171,17 +166,11 @@ export async function openTestGateway(
       seal,
       webhookSecrets: createWebhookSecrets({ rows: createWebhookRows(store), seal }),
     },
-    singleFlight: createSingleFlight(
-      sharedRows && createFlightLock({ rows: sharedRows, listen: store.listen.bind(store) }),
-    ),
     installs,
     voiceManagement: keeping.createManagement({ engines, voices, guards, schedule }),
     lexicons: keeping.lexicons,
-    stored,
     onFault,
-    links,
-    openSigner,
-    readOwnCertificates: options.readOwnCertificates ?? (async () => (openSigner ? certificatesOf(openSigner) : [])),
+    provenance: { inspect: createInspect(readOwn, rows) },
   });
   const onCallEnd = (call: EndedCall) => void calls.push(call);
   const runner = createRunner({ admit: realAdmit, isInForce: keyVerifier.isInForce, onCallEnd, timeLimits });
@@ -213,7 +202,7 @@ export async function openTestGateway(
     await clips.close();
     await keyVerifier.close();
     await opening.disposeAsync();
-    await sweep.close();
+    await storedClips.close();
     await ledger.close();
     await sharing.close();
     await sharedRows?.close();
@@ -262,7 +251,7 @@ export async function openTestGateway(
     usage,
     ledger,
     room,
-    sweep,
+    sweep: storedClips.sweep,
     storedClips,
     speech,
     jobs,

@@ -7,9 +7,9 @@ import { onTestFinished } from 'vitest';
 import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
 import type { Admit } from '../../../src/accounts/keys/admit.ts';
 import type { KeyCaller } from '../../../src/accounts/keys/caller.ts';
+import { type Scope, scopes } from '../../../src/accounts/keys/key-grant.ts';
 import { usualLimits } from '../../../src/accounts/keys/key-limits.ts';
 import type { KeyManagement } from '../../../src/accounts/keys/key-management.ts';
-import { type Scope, scopes } from '../../../src/accounts/keys/scopes.ts';
 import type { WebhookSecrets } from '../../../src/accounts/webhooks/webhook-secrets.ts';
 import { createBookHandlers } from '../../../src/api/books.ts';
 import type { EndedCall } from '../../../src/api/call.ts';
@@ -26,6 +26,7 @@ import type { TimeLimits } from '../../../src/api/running-call.ts';
 import { createSpeechOperations } from '../../../src/api/speech.ts';
 import { createUsageHandlers } from '../../../src/api/usage.ts';
 import { createVoiceHandlers } from '../../../src/api/voices.ts';
+import { createInspect } from '../../../src/clips/provenance/inspector.ts';
 import type { LexiconManagement } from '../../../src/library/lexicons/lexicon-management.ts';
 import type { ModelInstalls } from '../../../src/library/models/model-installs.ts';
 import type { VoiceManagement } from '../../../src/library/voices/voice-management.ts';
@@ -101,10 +102,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
       voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }),
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
-      provenance: createProvenanceHandlers(
-        { find: async () => undefined, findByFingerprint: async () => undefined },
-        async () => [],
-      ),
+      provenance: createProvenanceHandlers({ inspect: createInspect(async () => []) }),
       keys: createKeyHandlers({ keys, voices, secrets: {} as WebhookSecrets }),
       usage: createUsageHandlers({ sum: async () => [] }),
       lexicons: createLexiconHandlers({} as LexiconManagement, voices),

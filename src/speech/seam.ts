@@ -4,8 +4,8 @@
 //   in   ......quiet|sound quiet sound|quiet......
 //   out         lead|sound quiet sound|margin, and trail on request
 
+import { fromDb } from '../audio.ts';
 import { join } from '../platform/pcm.ts';
-import { fromDb } from './level.ts';
 
 // Peak level of quiet, in the output. The hiss between the words of the built-in voices is below this level. The
 // softest consonants, such as a final th, exceed this level every few milliseconds. The margin preserves their onset

@@ -6,7 +6,7 @@ import { access, constants } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { Failure } from '../platform/errors.ts';
+import { Failure } from '../../platform/errors.ts';
 
 const bitsPerSecond = 96_000;
 const programPath = () => process.env.PATH ?? '/usr/bin:/bin';

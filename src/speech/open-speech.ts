@@ -1,0 +1,71 @@
+// Opens speech: engines, voices and synthesis.
+import packageFile from '../../package.json' with { type: 'json' };
+import { type EnginesOptions, openEngines, type Voice } from '../engines.ts';
+import type { SettingValues } from '../platform/runtime/setting-types.ts';
+import { createMetrics } from '../platform/telemetry/prometheus.ts';
+import type { Marking } from './cast.ts';
+import type { Lexicons } from './request-lexicons.ts';
+import { Schedule } from './schedule.ts';
+import type { speechSettings } from './settings.ts';
+import type { StoredVoices } from './stored-voices.ts';
+import { createSpeech } from './synthesize.ts';
+import { createVoices } from './voice.ts';
+
+type SpeechConfig = EnginesOptions['config'] & SettingValues<typeof speechSettings> & Provenance;
+
+/** Whether files state their origin, and by which operator. */
+interface Provenance {
+  provenance: 'on' | 'off';
+  provenanceOperator: string;
+}
+
+interface OpenSpeechOptions extends EnginesOptions {
+  config: SpeechConfig;
+  stored?: StoredVoices | undefined;
+  lexicons?: Lexicons | undefined;
+  readChanges?: (() => Promise<unknown>) | undefined;
+}
+
+export async function openSpeech(options: OpenSpeechOptions) {
+  const { config, stored, lexicons, readChanges, metrics = createMetrics(), log } = options;
+  await using opened = new AsyncDisposableStack();
+  const { engines, guards, close } = await openEngines({ ...options, metrics });
+  opened.defer(close);
+  const { defaultVoice } = config;
+  const onLeftOut = (leftOut: readonly Voice[]) => {
+    const message = 'voices are left out, because another engine has voices with the same ids';
+    log?.('warn', message, {
+      count: leftOut.length,
+      voices: leftOut.slice(0, 10).map(({ engine, voiceId }) => `${voiceId} of ${engine}`),
+    });
+  };
+  const voices = createVoices(engines, { stored, readChanges, preferred: defaultVoice, onLeftOut });
+  // Voices are left out with a warning at the start, not with the first request.
+  voices.leftOut();
+  if (defaultVoice !== '' && !voices.lookUp(defaultVoice))
+    log?.('warn', 'the voice of SONANT_DEFAULT_VOICE does not exist; using another default voice', {
+      defaultVoice,
+    });
+  const { speakingMax, waitingMax, waitingSeconds, soundMemoryMb } = config;
+  const schedule = new Schedule({ speakingMax, waitingMax, bytesMax: soundMemoryMb * 2 ** 20, metrics });
+  metrics.gauge('sonant_engine_waiting', 'Requests and segments waiting for a slot of an engine.', () => {
+    const { engines: lines } = schedule.state;
+    return engines.map(
+      ({ name }) => [{ engine: name }, lines.find((line) => line.name === name)?.waiting ?? 0] as const,
+    );
+  });
+  const speech = createSpeech({
+    voices,
+    lexicons,
+    schedule,
+    guards,
+    marking: markingOf(config),
+    waitMsMax: waitingSeconds * 1000,
+  });
+  const kept = opened.move();
+  return { engines, voices, guards, schedule, speech, close: () => kept.disposeAsync() };
+}
+
+/** The provenance marks for generated audio; undefined if marking is off. */
+const markingOf = ({ provenance, provenanceOperator: operator }: Provenance): Marking | undefined =>
+  provenance === 'off' ? undefined : { software: `Sonant ${packageFile.version}`, operator };
