@@ -3,7 +3,7 @@
 // HTTP
 
 export { type Gateway, openGateway } from './transports/gateway.ts';
-export { openAdminServer } from './transports/http/admin-server.ts';
+export { openAdminServer } from './transports/http/health-routes.ts';
 
 // gRPC and Connect
 

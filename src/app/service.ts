@@ -26,8 +26,7 @@ import {
 } from '../transports.ts';
 import { checkSettings } from './check-settings.ts';
 import type { Config } from './config.ts';
-import { logEnd, openCallLog } from './logging.ts';
-import { beginOpening, type Opening } from './opening.ts';
+import { beginOpening, logEnd, type Opening, openCallLog } from './opening.ts';
 import { checkSharedSecrets } from './secrets.ts';
 import { traceStore } from './tracing.ts';
 

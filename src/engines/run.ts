@@ -13,7 +13,6 @@ const stopMsMax = 5_000;
 /** Shared, because creating an error for each call would capture a stack trace each time. */
 const runOver = new Error('nobody reads on');
 
-/** Callbacks of a run. */
 interface RunObserver {
   onFirstSound?(): void;
   /** Called when the segment was spoken or the run failed. Not called if the reader stopped or the call was aborted. */

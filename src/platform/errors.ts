@@ -91,7 +91,6 @@ export function retryAdvice(reason: Reason): 'yes' | 'if it has a wait' | 'no' {
   return sometimesRetryable.includes(reason) ? 'if it has a wait' : 'no';
 }
 
-/** Reasons why a field is invalid. */
 export const fieldReasons = Object.freeze({
   required: 'it is missing',
   unknown: 'the field is unknown, or names something that does not exist',

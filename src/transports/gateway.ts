@@ -28,9 +28,9 @@ import { addContractRoutes } from './http/contract-routes.ts';
 import { createCors } from './http/cors.ts';
 import { addOpenApi } from './http/docs/openapi-document.ts';
 import { addDocsPage } from './http/docs/routes.ts';
-import type { OnRequestEnd } from './http/ended-request.ts';
 import { addFileRoute, audioFile, bookFile } from './http/file-upload.ts';
 import { addHealthRoutes, type ReadinessCheck } from './http/health-routes.ts';
+import type { OnRequestEnd } from './http/http-app.ts';
 import { createHttpApp, type FailureForm } from './http/http-app.ts';
 import { createAccept, createHttpServer } from './http/http-server.ts';
 import { createQueryCheck } from './http/ignored-fields.ts';
@@ -39,7 +39,7 @@ import { addLiveRoutes } from './http/live-routes.ts';
 import { toOpenAiReply } from './http/openai-failure.ts';
 import { addOauthRoutes } from './http/sign-in/routes.ts';
 import { createEventSender } from './http/synthesis/event-sender.ts';
-import { ResumableStreams } from './http/synthesis/resumable-streams.ts';
+import { ResumableStreams } from './http/synthesis/resumable-stream.ts';
 import { addSpeechRoutes } from './http/synthesis/routes.ts';
 import { addSseRoutes } from './http/synthesis/sse-routes.ts';
 import { addVoiceRoutes } from './http/voice-routes.ts';
@@ -198,7 +198,6 @@ function toServer(listener: RequestListener, { settings, connections, onRequest 
   return server;
 }
 
-/** The open sockets of the server. */
 function trackOpen(server: Server, event: string): ReadonlySet<Socket> {
   const open = new Set<Socket>();
   server.on(event, (socket: Socket) => {

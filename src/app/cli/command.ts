@@ -43,7 +43,6 @@ export interface Command {
   options: Readonly<Record<string, Option>>;
   /** Subcommands, such as `create` and `list`. */
   actions?: readonly string[];
-  /** Example command lines at the end of the help text. */
   examples: readonly string[];
   /** Returns the usage lines and the description. In the help text, the options follow. */
   usage(): string;
@@ -63,7 +62,6 @@ export const flag = (help: string, short?: string) => ({ type: 'boolean' as cons
 
 export const jsonFlag = flag('print JSON, for programs');
 
-/** The help text of a command. */
 export function helpOf({ usage, options, examples }: Command): string {
   const indent = Object.values(options).some(({ short }) => short) ? '    ' : '';
   const names = Object.entries(options).map(
@@ -164,7 +162,6 @@ export const parseCommandArgs: typeof parseArgs = (config) => {
   }
 };
 
-/** The values of a command's options. */
 export type FlagsOf<Options extends Command['options']> = ReturnType<typeof parseArgs<{ options: Options }>>['values'];
 
 /** Returns the action that the first argument names, and the remaining arguments. */
@@ -177,7 +174,6 @@ export function findAction<A>(
   return [actions[name]!, rest];
 }
 
-/** Returns the only argument of an action. */
 export function onlyArgument([argument, ...more]: readonly string[], usage: string): string {
   if (argument === undefined || more.length > 0) throw new UsageError(`usage: ${usage}`);
   return argument;

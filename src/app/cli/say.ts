@@ -22,7 +22,15 @@ import {
   voicesFor,
 } from '../../speech.ts';
 import { toLanguageCode } from '../../text.ts';
-import { type AudioSink, chooseFormat, openAudioFile, openStandardOutput, signAudioFile } from './audio-sink.ts';
+import {
+  type AudioSink,
+  chooseFormat,
+  openAudioFile,
+  openPlayer,
+  openStandardOutput,
+  playerNames,
+  signAudioFile,
+} from './audio-sink.ts';
 import {
   type Command,
   type FlagsOf,
@@ -34,7 +42,6 @@ import {
   withSpeechFlags,
 } from './command.ts';
 import { openLexiconFile } from './lexicon.ts';
-import { openPlayer, playerNames } from './player.ts';
 import { createProgressBar } from './progress.ts';
 import { flagOfField, type SpeechFlag, type SpeechFlagValues, speechFieldsOf, speechFlags } from './speech-flags.ts';
 

@@ -66,7 +66,6 @@ export const speechFlags = {
 
 type Rows = typeof speechFlags;
 
-/** The values of the flags by their names. */
 export type SpeechFlagValues = {
   [Field in keyof Rows as Rows[Field]['name']]?: Rows[Field] extends { value: string } ? string : boolean;
 };
@@ -77,7 +76,6 @@ export function flagOfField(field: string): string | undefined {
   return Object.hasOwn(speechFlags, name) ? `--${speechFlags[name as keyof typeof speechFlags].name}` : undefined;
 }
 
-/** The fields that the flags set. */
 export const speechFieldsOf = (flags: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(speechFlags as Readonly<Record<string, SpeechFlag>>).flatMap(([field, { name, isNumber, set }]) => {

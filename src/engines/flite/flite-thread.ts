@@ -16,7 +16,6 @@ export interface FliteThreadData {
 /** A segment that is prepared for flite. */
 export interface FliteTask {
   args: readonly string[];
-  /** The voice's sample rate. */
   sampleRateHz: number;
   parts: readonly (readonly SpokenToken[])[];
   timings: boolean;

@@ -66,7 +66,6 @@ function alignmentCosts(expected: readonly ExpectedPhone[], heard: readonly Phon
   return costs;
 }
 
-/** Number of words in the utterance. */
 function wordCountOf(words: readonly ExpectedWord[], costs: readonly number[][], heardCount: number): number {
   let phoneCount = 0;
   let best = { count: words.length, cost: Number.POSITIVE_INFINITY };

@@ -6,7 +6,6 @@ import { toEspeakWords } from './espeak-words.ts';
 import type { PhonemeTask } from './phoneme-worker.ts';
 
 export interface EspeakStart {
-  /** Name of the library. */
   library: string;
   /** eSpeak NG's name of the language. */
   voice: string;

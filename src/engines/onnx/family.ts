@@ -14,7 +14,6 @@ export interface Family {
   isAlone?: boolean;
   /** Whether the graph is of this family. */
   isOwn(model: OnnxModel): boolean;
-  /** Describes a model that is imported. */
   describe(found: FoundModel): Promise<DescribedModel>;
   /** Loads the model. `folder` has the files of `describe`. */
   open(model: OnnxModel, openGraph: OpenGraph, folder: string, is: RuntimeStart['is']): Promise<FamilyModel>;

@@ -171,7 +171,6 @@ class Reader {
     return this.bytes.toString('utf8', from, to);
   }
 
-  /** The fields of a message that the field contains. */
   message({ wire, from, to }: Field): Generator<Field> {
     if (wire !== 2) throw damaged();
     return this.fields(from, to);

@@ -1,6 +1,8 @@
 // Natural voices on ONNX Runtime: models whose sound begins before a sentence is computed, with exact word times. Each
 // voice is a folder (voice-folders.ts); the engine is absent until a voice is installed, and finds voices that are
 // installed while it runs.
+
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -13,17 +15,45 @@ import {
   type Engine,
   type EngineLog,
   type EngineReport,
+  languagesOfBlend,
   type SpokenPcm,
   type Voice,
 } from '../engine.ts';
 import { withoutInnerStops } from '../inner-stops.ts';
 import { openVoiceList } from '../voice-list.ts';
-import { toBlended } from './blended-voice.ts';
 import { importVoice } from './import-voice.ts';
 import { findRuntime, runtimeMissing } from './onnx-runtime.ts';
 import { toGivenPhonemes } from './reading.ts';
 import { cardName, type InstalledVoice, packagedFolder, readVoiceFolders, voicesFolder } from './voice-folders.ts';
 import { openVoiceHost } from './voice-host.ts';
+
+// Makes a voice of a blend: the model mixes the styles of its speakers by their weights.
+
+const idChars = 16;
+
+/** The voice of a blend; undefined if a part is missing, or if the parts are of different models. */
+function toBlended(blend: Blend, find: (voiceId: string) => InstalledVoice | undefined): InstalledVoice | undefined {
+  const parts = blend.flatMap(({ voiceId, weight }) => {
+    const installed = find(voiceId);
+    return installed ? { installed, weight } : [];
+  });
+  const first = parts[0]?.installed;
+  if (!first || parts.length < blend.length || parts.some(({ installed }) => installed.model !== first.model))
+    return undefined;
+  const speakers = parts
+    .filter(({ weight }) => weight > 0)
+    .flatMap(({ installed, weight }) => installed.speakers.map(({ id }) => ({ id, weight })));
+  const facts = JSON.stringify([first.model, first.voice.voiceId, speakers]);
+  const id = createHash('sha256').update(facts).digest('hex').slice(0, idChars);
+  const voice = {
+    ...first.voice,
+    voiceId: `${first.model.split(' ', 1)[0]}-blend-${id}`,
+    name: parts.map(({ installed, weight }) => `${installed.voice.name} ${weight}`).join(', '),
+    languageCodes: languagesOfBlend(parts.map(({ installed }) => installed.voice)),
+    gainDb: Math.round(10 * parts.reduce((sum, part) => sum + part.weight * part.installed.voice.gainDb, 0)) / 10,
+  };
+  return { ...first, voice, speakers };
+}
 
 export interface OnnxOptions {
   dataDir: string;

@@ -11,7 +11,6 @@ function shuffle(state: number): number {
 export const mix = (seed: number, place: number): number =>
   shuffle(shuffle(Math.imul(seed + 1, 0x85ebca6b) ^ Math.imul(place + 1, 0xc2b2ae35)));
 
-/** Returns a generator of normal random numbers. */
 export function normalNumbers(state: number): () => number {
   // The generator stays at zero.
   let next = state || 1;

@@ -6,7 +6,6 @@ import { toSamples } from '../float-samples.ts';
 import { leadSeconds, soundingRange, tailSeconds } from './durations.ts';
 import type { FamilyModel, SpeakerShare, Utterance } from './family.ts';
 
-/** A word and its phonemes. */
 export interface SpokenWord {
   from: number;
   to: number;

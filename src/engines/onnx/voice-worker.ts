@@ -13,7 +13,6 @@ import { cardName, modelName, readVoiceCard } from './voice-folders.ts';
 
 export interface VoiceStart {
   runtime: RuntimeStart;
-  /** Folder of the model. */
   folder: string;
 }
 

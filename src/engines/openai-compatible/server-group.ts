@@ -35,7 +35,6 @@ class Playback {
 export interface ServerGroupOptions extends AddressOptions {
   createServer(url: string): SpeechServer;
   secondsOf(piece: Pcm): number;
-  /** Number of requests that a server accepts at once. */
   requestsAtOnce: number;
   now?: (() => number) | undefined;
   random?: (() => number) | undefined;

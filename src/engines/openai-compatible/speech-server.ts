@@ -45,7 +45,6 @@ export interface ListedVoice {
   name: string;
 }
 
-/** The model and voices that a server lists. */
 export interface ServerListing {
   model: string;
   /** The voices except clones; undefined if the server has no list. */

@@ -36,7 +36,6 @@ interface UploadOptions {
   now(): number;
 }
 
-/** The clones on one server. */
 export function openUploads({ reach, list, refusalOf, found, now }: UploadOptions) {
   /** The time at which each clone was last known to be on the server. */
   const confirmed = new Map<string, number>();

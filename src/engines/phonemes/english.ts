@@ -1,15 +1,49 @@
 // Converts English text to phonemes in the notation of Misaki, which Kokoro and Hibari were trained on: two lexicons
 // by part of speech, inflected forms, function words by their neighbours, the CMU dictionary for further names, and a
 // small network for unknown words. The text has no numbers or abbreviations; Sonant has spelled them out.
+
 import { join } from 'node:path';
 import anyAscii from 'any-ascii';
-import { fromArpabet } from './arpabet.ts';
-import { type Accent, EnglishLexicon, withS } from './english-lexicon.ts';
+import { toRows } from '../../platform/keyed-rows.ts';
+import { type Accent, balance, EnglishLexicon, stressLast, weaken, withS } from './english-lexicon.ts';
 import { type EnglishFile, englishFiles } from './english-tables.ts';
 import { createTagger } from './part-of-speech.ts';
 import { openTable, type Table } from './sorted-table.ts';
 import { openSpellingNet, type SpellingNet } from './spelling-net.ts';
-import { balance, stressLast, weaken } from './stress.ts';
+
+// Converts ARPAbet symbols, in which the CMU Pronouncing Dictionary is written, to phonemes in Misaki's notation.
+
+const consonants: Readonly<Record<string, string>> = Object.fromEntries(
+  toRows(`
+    B = b; CH = ʧ; D = d; DH = ð; F = f; G = ɡ; HH = h; JH = ʤ; K = k; L = l; M = m; N = n; NG = ŋ; P = p; R = ɹ; S = s
+    SH = ʃ; T = t; TH = θ; V = v; W = w; Y = j; Z = z; ZH = ʒ
+  `),
+);
+const vowels: Readonly<Record<string, string>> = Object.fromEntries(
+  toRows(`
+    AA = ɑ; AE = æ; AH = ʌ; AO = ɔ; AW = W; AY = I; EH = ɛ; ER = ɜɹ; EY = A; IH = ɪ; IY = i; OW = O; OY = Y; UH = ʊ; UW = u
+  `),
+);
+/** Vowels that are reduced in a syllable without stress. */
+const reduced: Readonly<Record<string, string>> = { AH: 'ə', ER: 'əɹ' };
+const marks = ['', 'ˈ', 'ˌ'];
+
+/** Converts symbols such as "HH AH0 L OW1". */
+export function fromArpabet(symbols: string): string {
+  const sounds = symbols.split(' ').map((symbol) => {
+    const [, name, digit] = /^([A-Z]+)([012])?$/.exec(symbol) ?? [];
+    if (digit === undefined) return consonants[name ?? ''] ?? '';
+    const vowel = (digit === '0' && reduced[name!]) || vowels[name!];
+    return vowel === undefined ? '' : marks[Number(digit)] + vowel;
+  });
+  return (
+    sounds
+      .join('')
+      // T and D between vowels are tapped in American English, and L forms a syllable of its own.
+      .replace(/([AIOWYiuæɑɔəɛɪɹʊʌ])t(?=[iəɪO]|ᵻ)/g, '$1ɾ')
+      .replace(/([bdfkpstvzɡʃʒʤʧθɾ])əl(?![AIOWYiuæɑəɛɪʊʌˈˌ])/g, '$1ᵊl')
+  );
+}
 
 /** A word or a punctuation mark: its range in the text (UTF-16) and its phonemes. */
 export interface PhonemeWord {

@@ -12,7 +12,6 @@ const firstChar = 4;
 const unknownChar = 3;
 
 type Vector = Float32Array;
-/** Returns the weights of a name. */
 type Weights = (name: string) => Vector;
 
 export function openSpellingNet(folder: string): SpellingNet {

@@ -6,7 +6,7 @@ import { keepGains } from './gains.ts';
 import type { Model } from './model.ts';
 import type { ModelPool } from './model-pool.ts';
 import type { SpokenBy } from './model-request.ts';
-import { toModelText } from './model-text.ts';
+import { toModelText } from './model-request.ts';
 import { type Speaker, speakersOf } from './model-voices.ts';
 import type { Reference } from './reference.ts';
 import { referenceOf } from './voice-samples.ts';

@@ -8,7 +8,6 @@ import type { BlendedSpeakers, BlendedStyle, Model } from './model.ts';
 import type { Speaker } from './model-voices.ts';
 import type { FoundVoice, OfferedModel } from './offered-models.ts';
 
-/** A model whose speakers are blends. */
 type BlendPage = Model & { blended: BlendedSpeakers };
 
 /** A blend whose parts all exist. */

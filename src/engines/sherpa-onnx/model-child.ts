@@ -10,7 +10,6 @@ import { toSamples } from '../float-samples.ts';
 export interface ModelStart {
   /** Path of the library's module. */
   library: string;
-  /** The library's configuration for the model. */
   config: object;
 }
 

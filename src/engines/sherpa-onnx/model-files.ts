@@ -33,7 +33,6 @@ export async function readModelFiles(folder: string, faults: ModelFaults) {
     /** All ONNX files, readable or not. */
     onnxNames,
     faults,
-    /** Checks on one ONNX file. */
     checkOnnx: (name: string) => new OnnxChecks(onnx.get(name), (fault) => faults.add(name, fault)),
     /** The path of a required file. */
     needFile(name: string): string {
@@ -275,4 +274,18 @@ async function readValue(pages: Pages, { from, to }: Field): Promise<OnnxValue> 
     }
   }
   return value;
+}
+
+// Finds the parts of models that consist of several ONNX files, by the beginning of their names.
+
+/** The ONNX file with this prefix. A smaller version (.int8) is preferred, as in the releases. */
+export function findPart({ onnxNames }: ModelFiles, beginning: string): string | undefined {
+  const found = onnxNames.filter((name) => name.startsWith(beginning));
+  return found.find((name) => name.includes('int8')) ?? found[0];
+}
+
+export function needPart(files: ModelFiles, beginning: string): string {
+  const name = findPart(files, beginning);
+  if (name === undefined) files.faults.add(`${beginning}.onnx`, 'is missing');
+  return name ?? `${beginning}.onnx`;
 }

@@ -9,8 +9,7 @@ import { cardName as voiceCardName } from '../onnx/voice-folders.ts';
 import type { LibraryOptions, Model, ModelFacts } from './model.ts';
 import { cardName, type ModelKind, modelKinds } from './model-card.ts';
 import { ModelFaults } from './model-fault.ts';
-import { type ModelFiles, readModelFiles } from './model-files.ts';
-import { findPart } from './model-parts.ts';
+import { findPart, type ModelFiles, readModelFiles } from './model-files.ts';
 import { readSupertonicModel } from './supertonic-model.ts';
 import { readPocketModel, readZipvoiceModel } from './zero-shot-models.ts';
 

@@ -22,7 +22,6 @@ export const toMegabytes = (bytes: number): string => `${Math.round(bytes / 1e6)
 
 export const countSpeakers = ({ speakers, zeroShot }: Model): number => zeroShot?.samples.length ?? speakers;
 
-/** All speakers, each with its gain. */
 export function speakersOf(model: Model, gainOf: (sid: number) => number): Speaker[] {
   const { blended } = model;
   if (blended) {

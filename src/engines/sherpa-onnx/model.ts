@@ -1,7 +1,6 @@
 // A model that was read from its folder and checked, with the metadata from its files and from the operator.
 import type { ModelCard, ModelKind } from './model-card.ts';
 
-/** Further options for the library. */
 export type LibraryOptions = Readonly<Record<string, string | number>>;
 
 /** A file with one style per speaker: one or several lists of 32-bit floats. */

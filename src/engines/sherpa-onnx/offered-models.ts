@@ -14,7 +14,6 @@ export interface OfferedModel {
   speakers: readonly Speaker[];
 }
 
-/** A voice with its model and speaker. */
 export interface FoundVoice {
   model: Model;
   speaker: Speaker;
@@ -27,7 +26,6 @@ export interface ModelChange {
   faults: readonly { modelId: string; faults: readonly string[] }[];
 }
 
-/** State of one folder. */
 interface Folder {
   signature: string;
   /** The model; undefined while it is unknown or faulty. */

@@ -19,7 +19,7 @@ import type { Model } from './model.ts';
 import { modelsFolder, readModels } from './model-folder.ts';
 import { ModelPool, type ModelPoolOptions } from './model-pool.ts';
 import type { SpokenBy } from './model-request.ts';
-import { toModelText } from './model-text.ts';
+import { toModelText } from './model-request.ts';
 import { memoryBytesOf } from './model-voices.ts';
 import { type FoundVoice, type ModelChange, OfferedModels } from './offered-models.ts';
 import { createZeroShotCloning, modelIdOf, parseReference } from './reference.ts';

@@ -7,8 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ModelFacts, StyleFile } from './model.ts';
 import { ModelFault } from './model-fault.ts';
-import { elementTypes, type ModelFiles } from './model-files.ts';
-import { needPart } from './model-parts.ts';
+import { elementTypes, type ModelFiles, needPart } from './model-files.ts';
 
 const { float, int64 } = elementTypes;
 

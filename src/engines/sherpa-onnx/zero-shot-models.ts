@@ -2,8 +2,7 @@
 // samples that come with them.
 import { join } from 'node:path';
 import type { ModelFacts } from './model.ts';
-import { elementTypes, type ModelFiles } from './model-files.ts';
-import { needPart } from './model-parts.ts';
+import { elementTypes, type ModelFiles, needPart } from './model-files.ts';
 import { findSamples } from './voice-samples.ts';
 
 const { float, int64 } = elementTypes;

@@ -2,7 +2,6 @@
 
 /** Largest request body, before and after decompression. */
 export const requestBytesMax = 1 << 20;
-/** Largest request body with a lexicon. */
 export const lexiconRequestBytesMax = 4 << 20;
 /** Largest request body with recordings, and the time in which it must arrive. */
 export const uploadBytesMax = 25 << 20;
@@ -15,9 +14,7 @@ export const requestValuesMax = 1_000;
 export const jobValuesMax = 5_000;
 /** Like `requestValuesMax`, but for a lexicon. Each of its 20 000 entries has at most six members. */
 export const lexiconValuesMax = 160_000;
-/** Largest message of live speech. */
 export const liveMessageBytesMax = 256 * 1024;
-/** Time in which a request body must arrive. */
 export const bodyArrivalMs = 30_000;
 /** At least this much of a body must arrive in each interval (1 KiB per second). */
 export const bodyPaceMs = 5_000;
@@ -46,5 +43,4 @@ export const headersMax = 100;
 export const handshakeMs = 10_000;
 /** Time in which calls may report to their callers that the service is stopping. */
 export const farewellMs = 1_000;
-/** Largest nesting depth of JSON. */
 export const jsonDepthMax = 32;

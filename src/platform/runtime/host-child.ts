@@ -5,7 +5,6 @@ import { constants, setPriority } from 'node:os';
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { WorkerReply } from './host.ts';
 
-/** Data that a thread starts with. */
 export interface ThreadStart {
   /** Id of the cancelled task, in shared memory because a busy thread reads no messages. */
   cancelledTask: Int32Array;

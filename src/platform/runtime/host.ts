@@ -14,7 +14,6 @@ export type WorkerReply<Piece, Facts = unknown, End = unknown> =
   | { is: 'done'; end: End; isWorn?: boolean }
   | { is: 'failed'; message: string };
 
-/** The connection to one worker. */
 export interface WorkerLink<Task, Piece, Facts = unknown, End = unknown> {
   readonly pid: number | undefined;
   /** Whether the worker has exited or was killed. */

@@ -93,7 +93,6 @@ export async function runInProcess<Answer>(options: ProcessTask): Promise<Answer
   }
 }
 
-/** Returns the limit that the exit signal indicates, if any. */
 function limitOf(end: NodeJS.Signals | null): LimitReached | undefined {
   if (end === 'SIGXCPU' || end === 'SIGKILL') return new LimitReached('time');
   return end === 'SIGABRT' || end === 'SIGTRAP' ? new LimitReached('memory') : undefined;

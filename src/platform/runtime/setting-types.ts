@@ -112,7 +112,6 @@ export function addressSetting(setting: Omit<Declared<Address>, 'fallback'> & { 
   return { ...setting, fallback: parseAddress(setting.fallback)!, allowed: 'host:port', parse: parseAddress };
 }
 
-/** A setting with an optional address to listen on. */
 export const optionalAddressSetting = (setting: Omit<Declared<Address | ''>, 'fallback'>): Setting<Address | ''> => ({
   ...setting,
   fallback: '',

@@ -69,7 +69,6 @@ export const copyDatabase = (from: RowStore, to: RowStore): Promise<CopiedTable[
     { durable: true, blind: true },
   );
 
-/** The integer columns of a SQLite table. */
 async function integersOf({ name }: Table, from: Rows): Promise<string[]> {
   const sql = "select name from pragma_table_info($1) where type = 'bigint'";
   return (await from.query<{ name: string }>(sql, name)).map((column) => column.name);

@@ -33,7 +33,6 @@ function nameFolder(error: unknown, { dataDir }: DatabaseChoice): never {
   throw new Failure(reason, facts, new Error(`${reasonOf(cause)}; SONANT_DATA_DIR is ${dataDir}`, { cause }));
 }
 
-/** Whether the database exists already. */
 export const isStoreThere = (choice: DatabaseChoice): boolean =>
   choice.databaseUrl !== '' || existsSync(sqliteFileOf(choice));
 

@@ -12,7 +12,6 @@ import { checkTables } from './sqlite.ts';
 export interface PostgresOptions {
   url: string;
   connectionsMax?: number;
-  /** Timeout of a statement. */
   statementMs?: number;
   /** Whether connections go through a pooler such as PgBouncer. */
   isPooled?: boolean;

@@ -75,7 +75,6 @@ export const toSnakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => 
 
 type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text;
 
-/** Splits names at spaces. */
 export const toNames = <Text extends string>(text: Text): Words<Text>[] => text.split(' ') as Words<Text>[];
 
 export function createColumns<Row extends { [Key in keyof Row]: RowValue }>(

@@ -4,8 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure } from '../../platform/errors.ts';
-import { addPage } from '../net/page-route.ts';
-import { contentTypes, type StaticFile, sendStaticFile, toStaticFile } from '../net/static-file.ts';
+import { addPage, contentTypes, type StaticFile, sendStaticFile, toStaticFile } from '../net/static-file.ts';
 
 interface ConsolePageOptions {
   /** Whether users can sign in to get an API key. */

@@ -5,7 +5,21 @@ import { type LimitStatus, type Presented, toRateLimitHeaders } from '../../acco
 import { type Call, callerLeft, type Operation, type Runner, type RunningCall } from '../../api.ts';
 import type { TraceHeaders } from '../../platform/telemetry/trace.ts';
 import { setOwner } from '../net/request-owner.ts';
-import { cookieOf, sessionCookie } from './cookies.ts';
+
+// The sign-in cookies (RFC 6265bis): bound to this host, sent only over TLS or to localhost, hidden from scripts, and
+// not sent with cross-site requests. Their values are encrypted.
+
+export const loginCookie = '__Host-sonant-login';
+export const sessionCookie = '__Host-sonant-session';
+
+export function cookieOf(header: string | undefined, name: string): string | undefined {
+  const own = header?.split(';').find((pair) => pair.trimStart().startsWith(`${name}=`));
+  return own?.slice(own.indexOf('=') + 1).trim();
+}
+
+/** The value of a `Set-Cookie` header; 0 seconds deletes the cookie. */
+export const toCookie = (name: string, value: string, seconds: number): string =>
+  `${name}=${value}; Path=/; Max-Age=${seconds}; Secure; HttpOnly; SameSite=Lax`;
 
 declare module 'fastify' {
   interface FastifyRequest {

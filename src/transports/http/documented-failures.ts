@@ -105,7 +105,6 @@ const examplesOf = (toValue: (failure: Failure) => unknown, ending = '') =>
     reasons.map((reason) => [reason + ending, { summary: reason, value: toValue(example(reason)) }] as const),
   );
 
-/** An example of each failure, per format. */
 export const failureExamples: Readonly<Record<string, { summary: string; value: unknown }>> = {
   ...examplesOf((failure) => toFailureBody(failure, exampleRequestId)),
   ...examplesOf((failure) => JSON.parse(toFailureReply(failure, recipient).body), '.problem'),

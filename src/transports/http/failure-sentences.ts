@@ -8,11 +8,9 @@ export interface VendorNames {
   fields: Readonly<Record<string, string>>;
   /** The request that lists the voices. */
   listVoices: string;
-  /** The vendor's word for a lexicon. */
   lexicon?: string;
 }
 
-/** The failure with the vendor's names. */
 export function renamed(failure: Failure, { fields, listVoices, lexicon = 'lexicon' }: VendorNames): Failure {
   const { reason, facts, cause } = failure;
   const inWords = (text: string) =>

@@ -3,7 +3,6 @@
 /** Time limits for the headers of a request and for the whole request. */
 export const headersArrivalMs = 15_000;
 export const requestArrivalMs = 120_000;
-/** Interval of the check for slow requests. */
 export const slowRequestCheckMs = 5_000;
 /** How long an idle connection stays open. Common reverse proxies close idle connections sooner. */
 export const keepAliveMs = 75_000;

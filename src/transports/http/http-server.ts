@@ -56,7 +56,6 @@ export function createHttpServer(given: HttpServerOptions): Server {
     setAddress(request, address);
     return connections.turns.take(address, work);
   };
-  /** Current number of unanswered requests per connection. */
   const unanswered = new WeakMap<Socket, number>();
   const take = (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;

@@ -61,7 +61,6 @@ declare module 'fastify' {
   }
 }
 
-/** Creates a `preHandler` hook for all routes, which checks the query. */
 export const createQueryCheck =
   (isStrict: boolean): preHandlerHookHandler =>
   (request, reply, done) => {
@@ -84,7 +83,6 @@ function checkQuery(
   reply.headers(ignoredHeaders(request, []));
 }
 
-/** Headers that name the ignored fields of the body and of the query. */
 export function ignoredHeaders(
   { ignoredQuery = [] }: Pick<FastifyRequest, 'ignoredQuery'>,
   ofBody: readonly UnknownField[],
@@ -123,7 +121,6 @@ export function withoutIgnored(reply: FastifyReply): void {
 
 const listItem = (name: string) => headerText(name).replaceAll(',', '%2C');
 
-/** Returns the failure with the unknown members of the request in its details. */
 export function withUnknownFields(failure: Failure, request: FastifyRequest): Failure {
   const { body, ignoredQuery = [] } = request;
   return failure.facts.details ? nameUnknown(failure, [...ignoredOf(body), ...ignoredQuery]) : failure;

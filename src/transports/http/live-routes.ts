@@ -1,18 +1,72 @@
 // GET /api/audio/speech/live: live speech over WebSocket, with a key or with a ticket from POST .../live/tickets in the
 // query. The connection closes with 1000 after `done`, 1008 if a message or the caller is refused, 1011 if the service
 // failed, and 1012 if the service is stopping. An error is sent as the last message.
+
+import { create } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { callerLeft, type LiveInput, type LiveOperations, speechOperations, type Tickets } from '../../api.ts';
+import { LiveSpeechRequestSchema, LiveSpeechResponseSchema } from '../../../gen/sonant/v1/speech_pb.ts';
+import {
+  callerLeft,
+  type LiveEvent,
+  type LiveInput,
+  type LiveOperations,
+  speechOperations,
+  type Tickets,
+  toLiveInput,
+  toLiveResponse,
+} from '../../api.ts';
+import { newReading, readFrame, throwNamed, type UnknownField, writeMessage } from '../../contract.ts';
 import { Failure, failureTable } from '../../platform/errors.ts';
 import { liveMessageBytesMax } from '../../platform/net/request-limits.ts';
 import { toFailureBody } from '../net/failure-reply.ts';
 import { type Admission, stream } from './admission.ts';
 import { sortQuery } from './ignored-fields.ts';
 import { addWithoutBody } from './json-body.ts';
-import { type LiveMessage, parseLiveMessage, toFrame } from './live-messages.ts';
 import { describeObject, documented, jsonAnswer, queryParameter, type RouteDocs, text } from './route-docs.ts';
 import { fromThrown } from './thrown-failure.ts';
-import { acceptWebSocket, checkUpgrade, type WebSocketPeer } from './web-socket.ts';
+import { acceptWebSocket, checkUpgrade, fieldsOfMessage, type WebSocketPeer } from './web-socket.ts';
+
+// The messages of live speech over WebSocket, JSON in text frames:
+// {"type":"start","voice_id",...,"audio":"binary"|"json"}  {"type":"text","text"}  {"type":"flush"}
+// {"type":"interrupt","played_ms"?,"turn"?}  {"type":"end"}. The service answers with
+// {"type":"info"|"timestamps"|"mark"|"flushed"|"interrupted"|"done"|"warning"|"error",...}. Audio is sent as base64 in
+// {"type":"audio"}, or as a binary frame, which belongs to the turn of the last `info`.
+
+const audioForms = ['binary', 'json'] as const;
+
+interface LiveMessage {
+  input: LiveInput;
+  /** The format in which audio is to be sent, if the message states a format. */
+  audio: (typeof audioForms)[number] | undefined;
+  ignored: readonly UnknownField[];
+}
+
+/** Parses a message. Throws a Failure with all faults of the message. */
+async function parseLiveMessage(given: string | Buffer, isStrict: boolean): Promise<LiveMessage> {
+  const fields = await fieldsOfMessage(given, 'text');
+  const reading = newReading(isStrict);
+  const isStart = fields.type === 'start';
+  const audio = isStart ? (fields.audio ?? undefined) : undefined;
+  const isKnown = audio === undefined || audioForms.includes(audio as never);
+  if (!isKnown)
+    reading.violations.report('audio', 'enum', `must be one of ${audioForms.join(', ')}`, { allowed: audioForms });
+  const message = create(LiveSpeechRequestSchema);
+  readFrame(message, LiveSpeechRequestSchema, fields, reading, isStart ? ['audio'] : []);
+  try {
+    return { input: toLiveInput(message, reading), audio: audio as LiveMessage['audio'], ignored: reading.ignored };
+  } catch (error) {
+    return throwNamed(error, reading.ignored);
+  }
+}
+
+function toFrame(event: LiveEvent, audio: 'binary' | 'json'): string | Uint8Array {
+  if (event.type !== 'audio') {
+    const { case: type, value } = toLiveResponse(event).event!;
+    return JSON.stringify({ type, ...writeMessage(LiveSpeechResponseSchema.field[type!].message!, value!) });
+  }
+  if (audio === 'binary') return event.audio;
+  return JSON.stringify({ type: 'audio', turn: event.turn, audio: Buffer.from(event.audio).toString('base64') });
+}
 
 interface LiveRoutesOptions {
   live: LiveOperations;

@@ -122,7 +122,6 @@ interface FairSharesOptions<Member> {
   perAddressMax: number;
   /** Number of members of an address that newcomers of the same address may displace per second. */
   ownDisplacedPerSecond: number;
-  /** Called with each displaced member. */
   displace(member: Member): void;
 }
 
@@ -166,7 +165,6 @@ export class FairShares<Member extends object> {
     return true;
   }
 
-  /** Sets whether the member may be displaced. */
   setDisplaceable(member: Member, mayBe: boolean): void {
     const displaceable = this.#shareOf.get(member)?.displaceable;
     displaceable?.delete(member);

@@ -50,7 +50,6 @@ export async function openListener(options: ListenerOptions): Promise<Listener> 
   return { port, close: () => void server.close() };
 }
 
-/** Starts listening. Returns the port. */
 export function listen(server: Server, { host, port }: ListenAddress, what: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const onError = (cause: NodeJS.ErrnoException) => {

@@ -2,7 +2,7 @@
 // client accepts it.
 import { createHash } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { isKept } from './headers.ts';
 
 /** A response body, plain and compressed. */
@@ -44,4 +44,22 @@ export function sendStaticFile(
   reply.headers({ 'content-type': type, 'cache-control': 'no-cache', vary, etag: tag });
   if (isKept(headers['if-none-match'], tag)) return reply.code(304).send();
   return isGzipped ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(bytes);
+}
+
+// Adds the route for a browser page. A URL with a final slash is redirected to the URL
+// without the slash, so that the relative links of the page work. The redirect is relative, because a proxy may add a
+// prefix to paths.
+
+/** `url` has one segment, such as "/docs". */
+export function addPage(
+  app: FastifyInstance,
+  url: string,
+  handler: (request: FastifyRequest, reply: FastifyReply) => FastifyReply,
+): void {
+  app.get(url, handler);
+  const redirect = (request: FastifyRequest, reply: FastifyReply) => {
+    const query = request.url.slice(request.url.indexOf('/', 1) + 1);
+    return reply.redirect(`..${url}${query}`, 308);
+  };
+  app.get(`${url}/`, redirect);
 }

@@ -64,9 +64,7 @@ const openRequestBytesMax = 4 * 1024;
 /** The longest deadline that a timer can hold. Longer deadlines are shortened. */
 const deadlineMsMax = 2 ** 31 - 1;
 
-/** IP address that the call comes from. */
 export const addressKey: ContextKey<string> = createContextKey('', { description: 'address' });
-/** Identifies the connection of the call. */
 export const connectionKey: ContextKey<object | undefined> = createContextKey(undefined, { description: 'connection' });
 /** The members that were removed from the message of a call. */
 export const ignoredMembersKey: ContextKey<readonly UnknownField[]> = createContextKey<readonly UnknownField[]>([], {

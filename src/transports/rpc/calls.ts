@@ -41,7 +41,6 @@ const runningCallKey: ContextKey<{ running: RunningCall; operation: Operation } 
 );
 export const callKey: ContextKey<Call | undefined> = createContextKey(undefined, { description: 'call' });
 
-/** The call that a handler answers. */
 export function callOf({ values, method }: Pick<HandlerContext, 'values' | 'method'>): Call {
   const call = values.get(callKey);
   if (!call) throw new Error(`${method.name} was called past the runner`);

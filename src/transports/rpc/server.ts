@@ -276,7 +276,6 @@ function keep<T extends Closing>(set: Set<T>, one: T): void {
 const allClosed = (all: Iterable<Closing>): Promise<unknown> =>
   Promise.all(Array.from(all, (one) => new Promise<void>((resolve) => one.once('close', resolve))));
 
-/** Waits for the promise, for at most `timeoutMs`. */
 async function within(timeoutMs: number, promise: Promise<unknown>): Promise<void> {
   const done = new AbortController();
   await Promise.race([promise, sleep(timeoutMs, undefined, { signal: done.signal })]);

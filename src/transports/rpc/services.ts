@@ -1,25 +1,140 @@
 // All RPC services. Every call passes the gate, the interceptor and its handler.
-import { type ConnectRouterOptions, createConnectRouter } from '@connectrpc/connect';
+
+import { once } from 'node:events';
+import type { DescService, MessageInitShape } from '@bufbuild/protobuf';
+import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { type ConnectRouterOptions, createConnectRouter, type ServiceImpl } from '@connectrpc/connect';
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
 import { compressionGzip } from '@connectrpc/connect-node';
 import type { FastifyInstance } from 'fastify';
-import { Health as HealthService } from '../../../gen/health/v1/health_pb.ts';
+import {
+  Health as HealthService,
+  HealthCheckResponse_ServingStatus as Status,
+} from '../../../gen/health/v1/health_pb.ts';
 import { ApiKeyService } from '../../../gen/sonant/v1/api_key_pb.ts';
 import { BookService } from '../../../gen/sonant/v1/book_pb.ts';
 import { JobService } from '../../../gen/sonant/v1/job_service_pb.ts';
 import { LexiconService } from '../../../gen/sonant/v1/lexicon_pb.ts';
 import { ModelService } from '../../../gen/sonant/v1/model_pb.ts';
 import { ProvenanceService } from '../../../gen/sonant/v1/provenance_pb.ts';
-import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
+import {
+  CaptionFormatSchema,
+  EstimateSpeechRequestSchema,
+  SpeechService,
+  StreamSpeechRequestSchema,
+  SynthesizeSpeechRequestSchema,
+  type SynthesizeSpeechResponseSchema,
+} from '../../../gen/sonant/v1/speech_pb.ts';
 import { UsageService } from '../../../gen/sonant/v1/usage_pb.ts';
 import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
-import type { Handlers, LiveOperations, Runner, SpeechOperations } from '../../api.ts';
+import {
+  callUnary,
+  describe,
+  type Handlers,
+  type LiveOperations,
+  type Runner,
+  type SpeechOperations,
+  toDuration,
+  toEnum,
+  toEstimateResponse,
+  toLiveInput,
+  toLiveResponse,
+  toStreamResponse,
+} from '../../api.ts';
+import type { Clip } from '../../clips.ts';
 import { Failure } from '../../platform/errors.ts';
+import { mapped } from '../../platform/runtime/mapped.ts';
+import { toRequest } from '../../speech.ts';
+import { isFreshWanted } from '../net/headers.ts';
 import { boundHandler, type Handler, limitsOf, openServices, toContextValues } from './bodies.ts';
-import { createCallRunner, messageBytesMax, serve, serveHandlers } from './calls.ts';
-import { openHealth } from './health.ts';
+import { callOf, createCallRunner, messageBytesMax, serve, serveHandlers } from './calls.ts';
 import { createReflection } from './reflection.ts';
-import { createSpeechService } from './speech-service.ts';
+
+// sonant.v1.SpeechService: makes requests of messages, and messages of results.
+
+export function createSpeechService(speech: SpeechOperations, live: LiveOperations): ServiceImpl<typeof SpeechService> {
+  return {
+    async synthesizeSpeech(message, context) {
+      const request = toRequest(SynthesizeSpeechRequestSchema, message);
+      const call = callOf(context);
+      const fresh = isFreshWanted(context.requestHeader.get('cache-control'));
+      const { bufferBytesMax: inlineBytesMax } = request;
+      const delivered = await speech.synthesizeSpeech(call, request, { fresh, inlineBytesMax });
+      const { chars, charsCharged, seconds, cached } = delivered;
+      context.responseHeader.set('x-speech-check', delivered.speechCheck);
+      const sound = request.returnFormat === 'url' ? toLink(delivered) : await inline(delivered, call.signal);
+      return { ...describe(delivered), chars, charsCharged, duration: toDuration(seconds), cached, ...sound };
+    },
+    streamSpeech(message, context) {
+      const open = () => speech.streamSpeech(callOf(context), toRequest(StreamSpeechRequestSchema, message));
+      return mapped(open, { convert: toStreamResponse });
+    },
+    liveSpeech(messages, context) {
+      const inputs = mapped(() => messages, { convert: (message) => toLiveInput(message) });
+      return mapped(() => live.liveSpeech(callOf(context), inputs), { convert: toLiveResponse });
+    },
+    async estimateSpeech(message, context) {
+      const request = toRequest(EstimateSpeechRequestSchema, message);
+      return toEstimateResponse(await speech.estimateSpeech(callOf(context), request));
+    },
+    deleteAudio: (message, context) => callUnary(SpeechService.method.deleteAudio, speech, message, callOf(context)),
+  };
+}
+
+type Sound = Pick<MessageInitShape<typeof SynthesizeSpeechResponseSchema>, 'audio' | 'expiresAt' | 'captions'>;
+
+const toLink = ({ audioUrl, captionUrls, expiresAt }: Clip): Sound => ({
+  audio: { case: 'audioUrl', value: audioUrl },
+  expiresAt: timestampFromDate(expiresAt),
+  captions: Object.entries(captionUrls).map(([kind, url]) => ({ format: toEnum(CaptionFormatSchema, kind), url })),
+});
+
+async function inline(delivered: Clip, signal: AbortSignal): Promise<Sound> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of delivered.open()) {
+    signal.throwIfAborted();
+    pieces.push(piece);
+  }
+  return { audio: { case: 'audioBytes', value: Buffer.concat(pieces) } };
+}
+
+// grpc.health.v1 (https://github.com/grpc/grpc/blob/master/doc/health-checking.md): reports whether Sonant as a whole
+// ("") and each service by name accept calls. All services have the same state.
+
+function openHealth(services: readonly DescService[]) {
+  const names = new Set(['', ...services.map(({ typeName }) => typeName)]);
+  const stopping = new AbortController();
+
+  const statusOf = (name: string) => {
+    if (!names.has(name)) return Status.SERVICE_UNKNOWN;
+    return stopping.signal.aborted ? Status.NOT_SERVING : Status.SERVING;
+  };
+
+  async function* watch(name: string, signal: AbortSignal) {
+    const first = statusOf(name);
+    yield { status: first };
+    if (!stopping.signal.aborted) await once(stopping.signal, 'abort', { signal }).catch(() => {});
+    if (signal.aborted) return;
+    const last = statusOf(name);
+    if (last !== first) yield { status: last };
+    throw new Failure('overloaded', { message: 'The service is stopping.' });
+  }
+
+  const served = serve(HealthService, {
+    check({ service }) {
+      if (!names.has(service)) throw new Failure('not_found', { message: 'Service not found.' });
+      return { status: statusOf(service) };
+    },
+    list: () => ({ statuses: Object.fromEntries([...names].map((name) => [name, { status: statusOf(name) }])) }),
+    watch: ({ service }, { signal }) => watch(service, signal),
+  });
+
+  return {
+    served,
+    /** Reports NOT_SERVING to all watchers, and then ends their streams. */
+    close: (): void => stopping.abort(),
+  };
+}
 
 /** Largest message with a book. Common clients accept such a message only if their limit is raised. */
 const bookMessageBytesMax = 32 << 20;
@@ -38,7 +153,6 @@ interface ServicesOptions {
     keys: Handlers<typeof ApiKeyService>;
     usage: Handlers<typeof UsageService>;
   };
-  /** Whether reflection is served. */
   reflection?: boolean;
   /** Whether unknown members of JSON are rejected instead of ignored and reported. */
   isStrict?: boolean;

@@ -30,7 +30,6 @@ import { contextsPerSocketMax, firstMessageMs } from '../http/http-limits.ts';
 import { fromThrown } from '../http/thrown-failure.ts';
 import { acceptWebSocket, fieldsOfMessage } from '../http/web-socket.ts';
 
-/** Converts the events of a context to the vendor's messages. */
 export interface ContextWriter {
   write(event: LiveEvent): Iterable<object> | AsyncIterable<object>;
   fail(failure: Failure): Iterable<object>;
@@ -46,7 +45,6 @@ interface ContextsOptions {
   readerStallMs: number;
 }
 
-/** Dependencies of a vendor's routes. */
 export interface VendorRoutesOptions extends ContextsOptions {
   voices: VoiceOperations;
   handlers: { voices: object; lexicons: object };
@@ -64,7 +62,6 @@ export interface ContextSocket {
 
 /** How a vendor's API handles messages from its client. */
 export interface ContextProtocol {
-  /** The message field that contains text. */
   textField: string;
   /** Handles a message. A Failure that this function throws closes the connection. */
   handle(message: Fields): void;

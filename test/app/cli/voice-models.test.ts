@@ -1,13 +1,19 @@
 // Tests the table of installable models: it is complete, unknown values are printed as unknown, and the operator's own
-// rows are checked.
-import { writeFile } from 'node:fs/promises';
+// rows are checked; `sonant voice import`, which imports a folder or an archive completely or not at all; and `sonant voice
+// default` and `sonant voice alias`: their output, the voice that speaks afterwards, and keys limited to an alias.
+import { mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { commandLine } from '../../../src/app/cli/command.ts';
 import { voiceCommand } from '../../../src/app/cli/voice.ts';
+import { importVoice } from '../../../src/app/cli/voice-models.ts';
 import { registry } from '../../../src/engines/registry.ts';
+import { findLibrary } from '../../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { loadModels, modelEngines } from '../../../src/library/models/model-table.ts';
+import { makeTinyVoice, tinyVoiceFiles } from '../../engines/tiny-supertonic.ts';
 import { newFolder } from '../../new-folder.ts';
+import { runMain } from './run-main.ts';
+import { runSonant } from './sonant-program.ts';
 
 const folder = newFolder(afterAll);
 
@@ -79,4 +85,156 @@ describe('the table of models', () => {
       message: expect.stringMatching(fault),
     });
   });
+});
+
+let dataDir: string;
+const root = newFolder(afterAll);
+beforeEach(async () => {
+  dataDir = join(await mkdtemp(join(root, 'case-')), 'data');
+});
+
+const { signal } = new AbortController();
+const bring = (path: string, name?: string) =>
+  importVoice({ path, dataDir, ...(name !== undefined && { name }), signal, print() {} });
+const listed = (folder: string) => readdir(join(dataDir, folder)).catch(() => []);
+
+test('a file that is no model is ignored, and an unreadable one is an error', async () => {
+  await writeFile(join(root, 'notes.txt'), 'hello');
+  expect(await bring(join(root, 'notes.txt'))).toBeUndefined();
+  await expect(bring(join(root, 'nothing'))).rejects.toThrow('cannot read');
+  expect(await listed('models')).toEqual([]);
+});
+
+describe('a model', { timeout: 60_000 }, () => {
+  beforeEach((context) => context.skip(!findLibrary(root), 'the package sherpa-onnx-node was not found'));
+
+  test('in a folder is copied, tested and measured', async () => {
+    const folder = await makeTinyVoice(join(root, 'choir'), { speakers: 2 });
+    expect(await bring(folder)).toEqual(['choir-0', 'choir-1']);
+    expect(await listed('models/choir')).toEqual([...Object.keys(tinyVoiceFiles()), 'sonant-gain.json'].sort());
+    const { gains_db } = JSON.parse(await readFile(join(dataDir, 'models/choir/sonant-gain.json'), 'utf8'));
+    expect(gains_db).toEqual([expect.any(Number), expect.any(Number)]);
+    await expect(bring(folder)).rejects.toMatchObject({ message: /model choir already exists/ });
+    expect(await bring(folder, 'choir-b')).toEqual(['choir-b-0', 'choir-b-1']);
+    expect(await listed('models')).toEqual(['choir', 'choir-b']);
+  });
+
+  test.each<[what: string, make: (from: string) => Promise<string>, told: RegExp]>([
+    [
+      'with faults, all told',
+      async (from) => {
+        const folder = await makeTinyVoice(join(from, 'faulty'));
+        await writeFile(join(folder, 'tts.json'), '{');
+        await writeFile(join(folder, 'voice.bin'), 'a b c');
+        return folder;
+      },
+      /faulty was not imported:\n {2}tts.json is not a JSON object\n {2}voice.bin does not begin with two shapes/,
+    ],
+    [
+      'that looks whole and dies',
+      (from) => makeTinyVoice(join(from, 'dying'), { deadly: 'abcdefghijklmnopqrstuvwxyz' }),
+      /dying cannot be loaded or does not speak: .*SIGKILL/,
+    ],
+    ['in an empty folder', (from) => mkdtemp(join(from, 'empty')), /it has no ONNX file of a speech model/],
+    [
+      'in an archive that is none',
+      async (from) => {
+        await writeFile(join(from, 'torn.tar.gz'), 'no archive');
+        return join(from, 'torn.tar.gz');
+      },
+      /torn.tar.gz is not a tar, gzip, bzip2 or zip archive/,
+    ],
+    [
+      'with a name that none can have',
+      (from) => makeTinyVoice(join(from, 'my model')),
+      /choose another name with --name/,
+    ],
+  ])('%s is refused, and nothing of it is left', async (_, make, message) => {
+    const path = await make(await mkdtemp(join(root, 'refused-')));
+    await expect(bring(path)).rejects.toMatchObject({
+      reason: 'invalid_request',
+      message: expect.stringMatching(message),
+    });
+    expect(await listed('models')).toEqual([]);
+  });
+
+  test('is imported by the command, and speaks', async () => {
+    const folder = await makeTinyVoice(join(root, 'sung'));
+    const env = { SONANT_DATA_DIR: dataDir };
+    const printed: string[] = [];
+    const line = { ...commandLine, signal, loadConfig: () => ({ ...commandLine.loadConfig(), dataDir }) };
+    const args = ['import', folder, '--name', 'tiny'];
+    expect(await voiceCommand.run({ ...line, args, print: (text) => printed.push(text) })).toBe(0);
+    expect(printed).toMatchObject(
+      [/tiny is a complete model/, /^imported for/, '  tiny'].map((message) => expect.stringMatching(message)),
+    );
+    const said = await runSonant(
+      root,
+      ['say', 'On May 3rd, naturally.', '-v', 'tiny', '-o', 'sung.wav', '--json'],
+      '',
+      env,
+    );
+    expect(said).toMatchObject({ code: 0, err: '' });
+  });
+});
+
+const sonant = (args: string[], env: Record<string, string> = {}) =>
+  runMain(folder, args, '', { SONANT_DATA_DIR: 'data', ...env });
+const tell = async (...args: string[]) => {
+  const { code, out, err } = await sonant(['voice', ...args]);
+  return code === 0 ? out.trimEnd() : err.trimEnd();
+};
+const says = async (env: Record<string, string> = {}, ...flags: string[]) => {
+  const { out } = await sonant(['say', 'Hello.', '-o', 'hello.wav', '--json', ...flags], env);
+  return (JSON.parse(out) as { voice_id: string }).voice_id;
+};
+
+test('the default voice is told, chosen, spoken with, and taken back', async () => {
+  expect(await tell('default')).toBe('arthur is the default voice (the first voice, because none is chosen).');
+  expect(await tell('default', 'clara')).toBe('clara is the default voice (chosen).');
+  expect(await says()).toBe('clara');
+  expect(JSON.parse(await tell('default', '--json'))).toEqual({
+    voice_id: 'clara',
+    source: 'choice',
+    chosen_voice_id: 'clara',
+  });
+  const listed = await tell('list', '--json');
+  expect(JSON.parse(listed)[0].voice_id).toBe('clara');
+  expect(await tell('default', 'nobody')).toMatch(/^sonant: Voice nobody not found/);
+  expect(await tell('default', '--remove')).toBe(
+    'arthur is the default voice (the first voice, because none is chosen).',
+  );
+});
+
+test('the setting goes before the choice, which is said', async () => {
+  const env = { SONANT_DEFAULT_VOICE: 'angus' };
+  const { out } = await sonant(['voice', 'default', 'clara'], env);
+  expect(out).toBe('angus is the default voice: SONANT_DEFAULT_VOICE is angus and overrides the chosen voice clara.\n');
+  expect([await says(env), await says()]).toEqual(['angus', 'clara']);
+});
+
+test('a voice gets aliases, speaks under them, and loses them', async () => {
+  expect(await tell('alias')).toBe('No aliases.');
+  expect(await tell('alias', 'clara', 'alloy', 'en-US-Chirp3-HD-Achernar')).toMatch(
+    /^ALIAS +VOICE\nalloy +clara\nen-US-Chirp3-HD-Achernar +clara$/,
+  );
+  expect(await says({}, '--voice', 'alloy')).toBe('clara');
+  expect(await tell('alias', 'alloy', 'nova')).toContain('nova');
+  expect(await tell('alias', 'angus', 'nova', 'arthur')).toBe(
+    'sonant: nova: is an alias of the voice clara\n  arthur: is the id of another voice',
+  );
+  expect(JSON.parse(await tell('alias', '--json'))).toContainEqual({
+    voice_id: 'clara',
+    aliases: ['alloy', 'en-US-Chirp3-HD-Achernar', 'nova'],
+  });
+  const made = await sonant(['key', 'create', '--voices', 'alloy, angus', '--json']);
+  expect(JSON.parse(made.out).voice_ids).toEqual(['clara', 'angus']);
+  const refused = await sonant(['key', 'create', '--voices', 'angus, nobody']);
+  expect(refused).toMatchObject({ code: 2, err: 'sonant: --voices: nobody is not a voice that this key can use\n' });
+  expect(await tell('alias', 'clara', 'echo', '--remove')).toMatch(/^sonant: clara has no alias echo; it has alloy/);
+  expect(JSON.parse(await tell('alias', 'clara', 'alloy', 'nova', '--remove', '--json'))).toEqual({
+    voice_id: 'clara',
+    aliases: ['en-US-Chirp3-HD-Achernar'],
+  });
+  expect(await tell('record')).toMatch(/ update +clara$/m);
 });

@@ -2,8 +2,7 @@
 import { globSync, mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { fromArpabet } from '../../../src/engines/phonemes/arpabet.ts';
-import { type EnglishPhonemes, openEnglish } from '../../../src/engines/phonemes/english.ts';
+import { type EnglishPhonemes, fromArpabet, openEnglish } from '../../../src/engines/phonemes/english.ts';
 import { englishFiles, writeTable } from '../../../src/engines/phonemes/english-tables.ts';
 import { unpackArchive } from '../../../src/platform/archives/unpack-archive.ts';
 import { newFolder } from '../../new-folder.ts';

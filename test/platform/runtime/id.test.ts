@@ -1,10 +1,11 @@
-// Tests the format of ids, their order in time, and their uniqueness.
-
+// Tests the format of ids, their order in time, and their uniqueness; and the search for the known name that is closest to
+// a misspelt one.
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { createId, isDead, processName } from '../../../src/platform/runtime/id.ts';
+import { nearestName } from '../../../src/platform/runtime/nearest-name.ts';
 
 test('an id is a prefix and a ULID, longer where more randomness is asked for', () => {
   expect(createId('key')).toMatch(/^key_[0-9A-HJKMNP-TV-Z]{26}$/);
@@ -41,3 +42,39 @@ onLinux('of a machine of the same host name and namespace, as a clone has, no pr
   for (const name of [nameOf(deadPid(), 'run_THERE'), nameOf(process.pid, 'run_THERE')])
     expect(isDead(name.replace(bootId, randomUUID()))).toBe(false);
 });
+
+const known = [
+  'voice_id',
+  'text',
+  'sample_rate',
+  'language_code',
+  'output_format',
+  'speaking_rate',
+  'group_by',
+  'limit',
+];
+
+test.each([
+  ['language', 'language_code'],
+  ['groupby', 'group_by'],
+  ['voiceId', 'voice_id'],
+  ['voice', 'voice_id'],
+  ['sample_rat', 'sample_rate'],
+  ['smaple_rate', 'sample_rate'],
+  ['format', 'output_format'],
+  ['Limit', 'limit'],
+  ['limits', 'limit'],
+  ['txet', 'text'],
+  ['response_format', 'output_format'],
+  ['speed', 'speaking_rate'],
+  ['input', 'text'],
+])('%s is %s', (given, meant) => {
+  expect(nearestName(given, known)).toBe(meant);
+});
+
+test.each(['', '_', 'q', 'x', 'emotion', 'temperature', '声', 'voice_id'.repeat(100)])(
+  '%j is none of them',
+  (given) => {
+    expect(nearestName(given, known)).toBeUndefined();
+  },
+);

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import v8 from 'node:v8';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
-import { PostgresListener } from '../../../src/platform/store/postgres-listener.ts';
+import { PostgresListener } from '../../../src/platform/store/postgres.ts';
 
 /** Counts objects in use: a full collection runs first. */
 const countClients = () => v8.queryObjects(pg.Client, { format: 'count' });

@@ -1,11 +1,16 @@
-// Tests captions for a whole text: requested with a link, reported in headers, and available while the audio is.
+// Tests the files beside audio: captions for a whole text, requested with a link, reported in headers, and available while
+// the audio is; GET and HEAD /audio/{id}.c2pa, the Link header that names it, and the manifests in the files of jobs.
 import { spawnSync } from 'node:child_process';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { afterAll, expect, test } from 'vitest';
 import { CaptionFormat, SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
+import type { OpenSigner } from '../../../src/clips/provenance/places.ts';
+import { verifyManifest } from '../../../src/clips/provenance/verify.ts';
+import { chapters, openJobsGateway } from '../../clips/jobs/open-jobs.ts';
+import { certificatesOf, createTestSigner, plainFile, sign } from '../../clips/provenance/signing.ts';
 import { isInstalled } from '../../programs.ts';
-import { openTestGateway } from './open-gateway.ts';
+import { bytesOf, openTestGateway } from './open-gateway.ts';
 
 const gateway = await openTestGateway({}, afterAll);
 const text = 'Hello there, world. This is a second sentence, with <marks> & more of them.';
@@ -93,4 +98,110 @@ test.skipIf(!isInstalled('ffmpeg'))('ffmpeg reads both', async () => {
     const { stdout, stderr } = spawnSync('ffmpeg', args, { input });
     expect([stderr.toString(), stdout.toString().includes('This is a second sentence')]).toEqual(['', true]);
   }
+});
+
+const signing = { openSigner: createTestSigner(), marking: { software: 'Sonant 1.2.3', operator: 'ACME' } };
+const own = await certificatesOf(signing.openSigner);
+const linkRequest = { text: 'Good evening.', voice_id: 'tone-low', return_format: 'url', output_format: 'mp3' };
+
+async function openSpoken() {
+  const gateway = await openTestGateway(signing);
+  const reply = await gateway.send('/api/audio/speech', { body: linkRequest });
+  const { audio_url: url } = (await reply.json()) as { audio_url: string };
+  return { ...gateway, reply, url, manifestUrl: url.replace(/mp3$/, 'c2pa') };
+}
+
+test('a reply with a link names the manifest of the audio, which covers its bytes', async () => {
+  const { send, reply, url, manifestUrl } = await openSpoken();
+  expect(reply.headers.get('link')).toBe(`<${manifestUrl}>; rel="c2pa-manifest"`);
+  const audio = await send(url);
+  const link = /^<(.*)>; rel="c2pa-manifest"$/.exec(audio.headers.get('link')!)![1]!;
+  expect(new URL(link, url).href).toBe(manifestUrl);
+  const made = await send(manifestUrl);
+  const manifest = await bytesOf(made);
+  expect([made.status, made.headers.get('content-type')]).toEqual([200, 'application/c2pa']);
+  expect(verifyManifest(Buffer.from(await bytesOf(audio)), own, Buffer.from(manifest))?.problems).toEqual([]);
+});
+
+test('the manifest stays the same, and has an ETag, HEAD and 304', async () => {
+  const { send, manifestUrl } = await openSpoken();
+  const first = await send(manifestUrl);
+  const bytes = await bytesOf(first);
+  expect(await bytesOf(await send(manifestUrl))).toEqual(bytes);
+  const head = await send(manifestUrl, { method: 'HEAD' });
+  expect([head.status, head.headers.get('content-length')]).toEqual([200, String(bytes.length)]);
+  const etag = first.headers.get('etag')!;
+  expect((await send(manifestUrl, { headers: { 'If-None-Match': etag } })).status).toBe(304);
+  expect(first.headers.get('cache-control')).toMatch(/^public, max-age=\d+, immutable$/);
+});
+
+test('deleted audio has no manifest, in the store either, and unknown ids have none', async () => {
+  const { send, url, manifestUrl, storedClips } = await openSpoken();
+  const audioId = /aud_\w+/.exec(url)![0];
+  await bytesOf(await send(manifestUrl));
+  const isStored = async () => {
+    const stored = await storedClips.memory.clips.open(audioId.replace('aud', 'man'));
+    stored?.body.destroy();
+    return stored !== undefined;
+  };
+  expect(await isStored()).toBe(true);
+  expect((await send(`/api/audio/${audioId}`, { method: 'DELETE' })).status).toBe(204);
+  expect(await isStored()).toBe(false);
+  const [audio, manifest] = [await send(url), await send(manifestUrl)];
+  const reasonOf = async (failed: Response) => ((await failed.json()) as { error: string }).error;
+  expect([manifest.status, await reasonOf(manifest)]).toEqual([audio.status, await reasonOf(audio)]);
+  for (const method of ['GET', 'HEAD'])
+    expect((await send('/audio/aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H.c2pa', { method })).status).toBe(404);
+});
+
+test('a stored stream names its manifest', async () => {
+  const { send } = await openTestGateway(signing);
+  const reply = await send('/api/audio/speech', {
+    body: { ...linkRequest, text: undefined, text_chunks: ['Good evening.'], method: 'streaming' },
+  });
+  await bytesOf(reply);
+  const url = reply.headers.get('x-audio-url')!;
+  expect(reply.headers.get('link')).toBe(`<${url.replace(/mp3$/, 'c2pa')}>; rel="c2pa-manifest"`);
+});
+
+test('without a signer there are no manifests and no links to them', async () => {
+  const { send } = await openTestGateway();
+  const reply = await send('/api/audio/speech', { body: linkRequest });
+  const { audio_url: url } = (await reply.json()) as { audio_url: string };
+  expect([reply.headers.get('link'), (await send(url)).headers.get('link')]).toEqual([null, null]);
+  expect((await send(url.replace(/mp3$/, 'c2pa'))).status).toBe(404);
+});
+
+test.each(['wav', 'mp3', 'opus'])('the finished %s of a job is signed, and its ranges fit', async (format) => {
+  const { create, untilEnded, send } = await openJobsGateway(signing);
+  const { id } = await create({ chapters: chapters.slice(1), output_format: format });
+  const { audio_url: url } = await untilEnded(id);
+  const reply = await send(url);
+  const file = Buffer.from(await bytesOf(reply));
+  expect(reply.headers.get('content-length')).toBe(String(file.length));
+  const inside = verifyManifest(file, own);
+  expect(inside?.problems).toEqual(format === 'opus' ? undefined : []);
+  const beside = Buffer.from(await bytesOf(await send(url.replace(/\w+$/, 'c2pa'))));
+  expect(verifyManifest(file, own, beside)?.problems).toEqual([]);
+  const part = await send(url, { headers: { Range: 'bytes=0-4999' } });
+  expect(Buffer.from(await bytesOf(part))).toEqual(file.subarray(0, 5000));
+});
+
+test('inspect recognizes a signed file, with former certificates too, but no file that somebody else has signed', async () => {
+  const former = createTestSigner();
+  const readOwnCertificates = async () => [...own, ...(await certificatesOf(former))];
+  const { url, key } = await openTestGateway({ ...signing, readOwnCertificates });
+  const inspect = async (openSigner: OpenSigner) => {
+    const { file } = await sign(await plainFile('mp3'), 'mp3', openSigner);
+    const headers = { 'X-API-Key': key, 'Content-Type': 'audio/mpeg' };
+    const reply = await fetch(`${url}/api/audio/inspect`, { method: 'POST', headers, body: new Uint8Array(file) });
+    return reply.json();
+  };
+  for (const openSigner of [signing.openSigner, former])
+    expect(await inspect(openSigner)).toMatchObject({ authentic: true, manifest: { valid: true, problems: [] } });
+  expect(await inspect(createTestSigner())).toMatchObject({
+    authentic: false,
+    manifest: { valid: false, issuer: '', problems: [expect.stringContaining('check it with c2patool')] },
+    record: null,
+  });
 });

@@ -1,8 +1,10 @@
-// Tests forms with files, read from a complete body: their content, refusals, and yielding to other requests.
+// Tests forms with files, read from a complete body: their content, refusals, and yielding to other requests; and that a
+// WebSocket message is parsed like a body.
 import Fastify from 'fastify';
 import { afterAll, expect, test } from 'vitest';
 import { toFailure } from '../../../src/platform/errors.ts';
 import { type FormBody, readForms } from '../../../src/transports/http/form-body.ts';
+import { fieldsOfMessage } from '../../../src/transports/http/web-socket.ts';
 import { countTurns } from '../../count-turns.ts';
 
 const app = Fastify({ bodyLimit: 2 ** 25 });
@@ -43,4 +45,22 @@ test('a form is refused as soon as it has too many parts, before the rest is rea
 test('a form that breaks off, or is none, is refused', async () => {
   for (const payload of [part('name', 'Anna'), 'hello', '', `--x\r\n${'-'.repeat(100_000)}`])
     expect((await send(payload)).reply.message).toContain('not a valid form');
+});
+
+test('a message as large as may be is read in many turns of the event loop', async () => {
+  const numbers = Array.from({ length: 900 }, () => `${'7'.repeat(280)}e-300`);
+  const message = `{"type":[${numbers.join()}]}`;
+  let fields: unknown;
+  const read = async () => {
+    fields = await fieldsOfMessage(message, 'text');
+  };
+  expect(await countTurns(read)).toBeGreaterThan(2);
+  expect(fields).toEqual({ type: Array(900).fill(Number(numbers[0])) });
+});
+
+test('a message that is no object is refused, and one with a member twice', async () => {
+  const refused = { reason: 'invalid_request' };
+  await expect(fieldsOfMessage('[]', 'text')).rejects.toMatchObject(refused);
+  await expect(fieldsOfMessage(Buffer.from('{}'), 'text')).rejects.toMatchObject(refused);
+  await expect(fieldsOfMessage('{"a":1,"a":2}', 'text')).rejects.toMatchObject(refused);
 });

@@ -1,6 +1,9 @@
-// Tests the common properties of every reply: ids and the form of failures. Also tests the server's graceful shutdown.
+// Tests the common properties of every reply: ids, the form of failures, methods and paths (HEAD beside GET, 405 with Allow,
+// the path that a client with a wrong base URL means), the encodings that a body may have, and CORS. Also tests the
+// server's graceful shutdown.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
+import { scopes } from '../../../src/accounts/keys/key-grant.ts';
 import { Failure } from '../../../src/platform/errors.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 import { connectRaw, toRequest } from './raw-http.ts';
@@ -200,4 +203,174 @@ describe('draining', () => {
     );
     await drained;
   });
+});
+
+describe('CORS', () => {
+  const preflight = {
+    Origin: 'https://a.example',
+    'Access-Control-Request-Method': 'POST',
+    'Access-Control-Request-Headers': 'x-api-key',
+  };
+
+  test('is off by default', async () => {
+    const answer = await shared.send('/api/voices', { headers: { Origin: 'https://a.example' } });
+    expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control') || name === 'vary')).toEqual(
+      [],
+    );
+    await answer.arrayBuffer();
+    const preflighted = await shared.send('/api/audio/speech', { method: 'OPTIONS', headers: preflight });
+    expect(preflighted.status).toBe(405);
+    await preflighted.arrayBuffer();
+  });
+
+  test('lets pages of the origins that are listed read replies and failures, with every header of ours', async () => {
+    const gateway = await openTestGateway({ settings: { allowedOrigins: ['https://a.example', 'https://b.example'] } });
+    for (const path of ['/api/voices', '/nothing', '/audio/aud_X.wav', '/sonant.v1.VoiceService/ListVoices']) {
+      const answer = await gateway.send(path, { headers: { Origin: 'https://a.example' } });
+      expect(answer.headers.get('Access-Control-Allow-Origin'), path).toBe('https://a.example');
+      expect(answer.headers.get('Vary'), path).toBe('Origin');
+      expect(answer.headers.get('Access-Control-Expose-Headers'), path).toMatch(
+        /X-Request-Id.*X-Audio-Id.*Retry-After/,
+      );
+      await answer.arrayBuffer();
+    }
+    const preflighted = await gateway.send('/api/audio/speech', { method: 'OPTIONS', headers: preflight });
+    expect([preflighted.status, preflighted.headers.get('Access-Control-Allow-Headers')]).toEqual([
+      204,
+      expect.stringContaining('X-API-Key'),
+    ]);
+    const methods = preflighted.headers.get('Access-Control-Allow-Methods')!.toLowerCase().split(', ');
+    const { paths } = (await (await gateway.send('/openapi.json')).json()) as { paths: Record<string, object> };
+    expect(methods).toEqual(expect.arrayContaining([...new Set(Object.values(paths).flatMap(Object.keys))]));
+    const theirs = 'content-type,x-fern-sdk-name,xi-api-key';
+    const headers = { ...preflight, 'Access-Control-Request-Headers': theirs };
+    const ofElevenLabs = await gateway.send('/v1/text-to-speech/tone-low/stream', { method: 'OPTIONS', headers });
+    const allowed = ofElevenLabs.headers.get('Access-Control-Allow-Headers')!.toLowerCase().split(', ');
+    const others = 'cartesia-version x-cartesia-client openai-organization openai-project if-match traceparent';
+    expect(allowed).toEqual(expect.arrayContaining([...theirs.split(','), ...others.split(' ')]));
+  });
+
+  test('is named in Vary beside what else a reply depends on', async () => {
+    const gateway = await openTestGateway({ settings: { allowedOrigins: ['https://a.example'] } });
+    const headers = { 'X-API-Key': await gateway.makeKey(['voices:read', 'voices:write']) };
+    const body = { name: 'Mine', entries: [{ grapheme: 'AWS', alias: 'cloud' }] };
+    const made = await gateway.send('/api/lexicons', { method: 'POST', headers, body });
+    const { lexicon_id: id } = (await made.json()) as { lexicon_id: string };
+    const answer = await gateway.send(`/api/lexicons/${id}`, { headers });
+    expect([answer.status, answer.headers.get('Vary')]).toEqual([200, 'Origin, Accept']);
+    await answer.arrayBuffer();
+  });
+
+  test('keeps others out', async () => {
+    const gateway = await openTestGateway({ settings: { allowedOrigins: ['https://a.example'] } });
+    for (const origin of ['https://evil.example', 'http://a.example', 'https://a.example.evil', 'null']) {
+      const answer = await gateway.send('/api/voices', { headers: { Origin: origin } });
+      expect(answer.headers.get('Access-Control-Allow-Origin')).toBeNull();
+      expect(answer.headers.get('Vary')).toBe('Origin');
+      await answer.arrayBuffer();
+    }
+  });
+});
+
+const key = await shared.makeKey(scopes);
+
+test.each([
+  '/api/voices',
+  '/api/voices/tone-low',
+  '/api/voices/tone-low/preview',
+  '/api/audio/jobs',
+  '/api/lexicons',
+  '/api/usage',
+  '/v1/models',
+  '/v1/models/tts-1',
+  '/v1/audio/models',
+  '/v1/audio/voices',
+  '/v1/voices',
+  '/v2/voices',
+  '/v1/user/subscription',
+  '/voices',
+  '/voices/tone-low',
+  '/openapi.json',
+  '/docs',
+  '/docs/swagger-ui.css',
+  '/console',
+  '/healthz',
+  '/readyz',
+  '/metrics',
+])('HEAD %s is GET without its body', async (path) => {
+  const headers = { 'X-API-Key': key };
+  const [whole, head] = await Promise.all(['GET', 'HEAD'].map((method) => shared.send(path, { method, headers })));
+  expect([whole!.status, head!.status]).toEqual([200, 200]);
+  const length = (await whole!.arrayBuffer()).byteLength;
+  expect(await head!.text()).toBe('');
+  for (const name of ['content-type', 'etag']) expect(head!.headers.get(name), name).toBe(whole!.headers.get(name));
+  if (!head!.headers.has('content-encoding')) expect(Number(head!.headers.get('content-length'))).toBe(length);
+});
+
+test.each([
+  ['/api/audio/speech/sse?voice_id=tone-low&text=Hi', 'GET, POST'],
+  ['/api/audio/speech/live', 'GET'],
+  ['/tts/websocket', 'GET'],
+  ['/v1/text-to-speech/tone-low/stream-input', 'GET'],
+  ['/oauth/callback', 'GET'],
+])('a stream or a redirect that works once, %s, has no HEAD', async (path, allowed) => {
+  const answer = await shared.send(path, { method: 'HEAD' });
+  const methods = answer.headers.get('allow')?.split(', ').sort().join(', ');
+  expect([answer.status, methods]).toEqual([405, allowed]);
+});
+
+test.each([
+  ['DELETE', '/api/audio/inspect', 'POST'],
+  ['DELETE', '/api/audio/estimate', 'POST'],
+  ['DELETE', '/api/audio/jobs', 'GET, HEAD, POST'],
+  ['DELETE', '/api/audio/speech', 'POST'],
+])('%s %s is refused with the methods of the path', async (method, path, allowed) => {
+  const answer = await shared.send(path, { method });
+  await answer.arrayBuffer();
+  const methods = answer.headers.get('allow')?.split(', ').sort().join(', ');
+  expect([answer.status, methods]).toEqual([405, allowed]);
+});
+
+test.each([
+  ['/audio/speech', '/v1/audio/speech'],
+  ['/audio/voices', '/v1/audio/voices'],
+  ['/models', '/v1/models'],
+  ['/text-to-speech/tone-low/stream', '/v1/text-to-speech/tone-low/stream'],
+  ['/v1/v1/text-to-speech/tone-low', '/v1/text-to-speech/tone-low'],
+  ['/v1/tts/bytes', '/tts/bytes'],
+])('a client that asks for %s is told of %s', async (path, meant) => {
+  // The form of ElevenLabs' errors, which other documents describe.
+  const headers = { 'xi-api-key': key };
+  for (const init of [{ headers }, { headers, body: {} }]) {
+    const answer = await shared.send(path, init);
+    expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining(`did you mean ${meant}?`)]);
+  }
+});
+
+test.each(['gzip', 'br'])('a body in %s is refused, and the accepted encodings are named', async (encoding) => {
+  for (const [path, type] of [
+    ['/api/audio/speech', 'application/json'],
+    ['/v1/audio/speech', 'application/json'],
+    ['/api/voices', 'multipart/form-data; boundary=x'],
+    ['/api/books', 'text/plain'],
+    ['/api/lexicons', 'application/pls+xml'],
+  ] as const) {
+    const headers = { 'X-API-Key': key, 'Content-Type': type, 'Content-Encoding': encoding };
+    const answer = await fetch(shared.url + path, { method: 'POST', headers, body: 'x' });
+    expect([answer.status, answer.headers.get('accept-encoding')], path).toEqual([415, 'identity']);
+    expect(await answer.text(), path).toContain(`Content-Encoding ${encoding} is not accepted`);
+  }
+});
+
+test.each(['/openapi.json', '/docs', '/docs/swagger-ui-bundle.js'])('%s is compressed', async (path) => {
+  for (const accepted of ['gzip', 'gzip, deflate, br, zstd', 'br;q=1.0, gzip;q=0.8, *;q=0.1']) {
+    const answer = await shared.send(path, { headers: { 'Accept-Encoding': accepted } });
+    expect([answer.status, answer.headers.get('content-encoding')], accepted).toEqual([200, 'gzip']);
+    await answer.arrayBuffer();
+  }
+  for (const accepted of ['identity', 'gzip;q=0', 'gzip; q=0.0, br', 'br']) {
+    const answer = await shared.send(path, { headers: { 'Accept-Encoding': accepted } });
+    expect([answer.status, answer.headers.get('content-encoding')], accepted).toEqual([200, null]);
+    await answer.arrayBuffer();
+  }
 });

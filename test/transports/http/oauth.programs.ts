@@ -1,6 +1,6 @@
 // Tests a person who signs in at a real OpenID Connect server: the result, and every refusal.
 import { afterAll, describe, expect, test } from 'vitest';
-import { toCookie } from '../../../src/transports/http/cookies.ts';
+import { toCookie } from '../../../src/transports/http/admission.ts';
 import { openBrowser, openSignInGateway, signInAs } from './oidc-server.ts';
 import { openTestGateway } from './open-gateway.ts';
 

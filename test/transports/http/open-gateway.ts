@@ -34,7 +34,7 @@ import { Schedule } from '../../../src/speech/schedule.ts';
 import { createSpeech } from '../../../src/speech/synthesize.ts';
 import { createVoices } from '../../../src/speech/voice.ts';
 import { type GatewayOptions, openGateway } from '../../../src/transports/gateway.ts';
-import type { EndedRequest } from '../../../src/transports/http/ended-request.ts';
+import type { EndedRequest } from '../../../src/transports/http/http-app.ts';
 import { addRpcRoutes, createServices } from '../../../src/transports/rpc/services.ts';
 import { openKeys } from '../../accounts/keys/open-keys.ts';
 import { certificatesOf } from '../../clips/provenance/signing.ts';

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Failure } from '../../../src/platform/errors.ts';
 import type { SpeechEvent } from '../../../src/speech/speech-events.ts';
 import { eventBytesMax, eventBytesPerStreamMax } from '../../../src/transports/http/http-limits.ts';
-import { ResumableStreams } from '../../../src/transports/http/synthesis/resumable-streams.ts';
+import { ResumableStreams } from '../../../src/transports/http/synthesis/resumable-stream.ts';
 import type { StreamEvent, StreamFailed } from '../../../src/transports/http/synthesis/server-sent-events.ts';
 
 beforeEach(() => void vi.useFakeTimers());

@@ -1,17 +1,16 @@
-// Tests that failures in other vendors' APIs use the vendor's names for fields and for the list of voices: one test for
-// each field that has another name.
+// Tests that other vendors' APIs report failures in the vendor's form, with the vendor's names for fields and for the
+// list of voices (one test for each field that has another name), and read the tags that texts for them contain.
 import { afterAll, describe, expect, test } from 'vitest';
-import { openTestGateway } from '../http/open-gateway.ts';
+import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
+import { connectRaw, toAnswer } from '../http/raw-http.ts';
 import { openWyoming } from './wyoming/wyoming-client.ts';
 
 const gateway = await openTestGateway({ isLimited: true }, afterAll);
 const text = 'Hello you.';
 
-async function ask(path: string, body: object, key = gateway.key) {
-  const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
-  const answer = await fetch(gateway.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
-  return (await answer.json()) as any;
-}
+const post = (path: string, body: object, key = gateway.key) =>
+  gateway.send(path, { headers: { 'X-API-Key': key }, body });
+const ask = async (path: string, body: object, key?: string) => (await (await post(path, body, key)).json()) as any;
 
 type Ask = (fields: Record<string, unknown>, key?: string) => Promise<string>;
 
@@ -134,3 +133,113 @@ test('what is wrong with several items is said once', async () => {
     'lexicon_ids[0] is not a lexicon of this key; lexicon_ids[1] is not a lexicon of this key.',
   );
 });
+
+const { key } = gateway;
+const message = expect.any(String);
+const request_id = expect.stringMatching(/^req_/);
+const shapes = {
+  elevenlabs: (name: string) => ({ detail: { status: name, message, request_id } }),
+  openai: (code: string) => ({ error: { message, type: 'invalid_request_error', param: null, code } }),
+  cartesia: (error_code: string) => ({ error_code, title: message, message, request_id }),
+  sonant: (error: string) => expect.objectContaining({ error, status: expect.any(Number), request_id }),
+};
+const bearer = { Authorization: `Bearer ${key}` };
+const theirs = { 'xi-api-key': key };
+const versioned = { ...bearer, 'Cartesia-Version': '2026-03-01' };
+
+/** Bypasses the check against the OpenAPI document, which contains none of these addresses. */
+async function askRaw(method: string, path: string, headers: Record<string, string>) {
+  const raw = connectRaw(gateway);
+  const lines = Object.entries({ Host: 'a', Connection: 'close', ...headers }).map((line) => line.join(': '));
+  await raw.send(`${method} ${path} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+  const answer = toAnswer(await raw.end());
+  return { ...answer, body: JSON.parse(String(answer.body)) };
+}
+
+test.each<[keyof typeof shapes, string, Record<string, string>]>([
+  ['elevenlabs', '/v1/user/more', theirs],
+  ['elevenlabs', '/v1/usage', theirs],
+  ['elevenlabs', '/v1/history?page_size=1', theirs],
+  ['elevenlabs', '/v1/history/x', theirs],
+  ['elevenlabs', '/v1/models/eleven_v3/more', theirs],
+  ['elevenlabs', '/v1/voices/lucy/samples/x', {}],
+  ['elevenlabs', '/v1/text-to-speech', {}],
+  ['elevenlabs', '/v2/voices/lucy', {}],
+  ['elevenlabs', '/v2', {}],
+  ['elevenlabs', '/v1', theirs],
+  ['openai', '/v1/chat/completions', bearer],
+  ['openai', '/v1/history', bearer],
+  ['openai', '/v1/voicesome', bearer],
+  ['openai', '/v1', {}],
+  ['cartesia', '/tts', {}],
+  ['cartesia', '/tts/infill', {}],
+  ['cartesia', '/voices/lucy/accents', {}],
+  ['cartesia', '/accents', versioned],
+  ['cartesia', '/infill/bytes', versioned],
+  ['sonant', '/voicesome', {}],
+  ['sonant', '/api/v1/user', theirs],
+  ['sonant', '/api/nothing', versioned],
+  ['sonant', '/v3/voices', theirs],
+])('%s: %s', async (vendor, path, headers) => {
+  for (const method of ['GET', 'POST', 'PATCH', 'DELETE']) {
+    const { status, body } = await askRaw(method, path, headers);
+    expect([status, body], method).toEqual([404, shapes[vendor]('not_found')]);
+  }
+});
+
+test.each<[keyof typeof shapes, string, Record<string, string>]>([
+  ['elevenlabs', '/v1/voices/add', theirs],
+  ['elevenlabs', '/v1/voices/lucy/settings', {}],
+  ['openai', '/v1/models/tts-1', bearer],
+  ['cartesia', '/voices', {}],
+])('%s: only GET %s is allowed', async (vendor, path, headers) => {
+  for (const method of ['POST', 'PATCH', 'DELETE']) {
+    const { status, body, headers: told } = await askRaw(method, path, headers);
+    expect([status, body, told.allow], method).toEqual([405, shapes[vendor]('method_not_allowed'), 'GET, HEAD']);
+  }
+});
+
+const samplesPerSecond = 16_000;
+const sound = { voice: { mode: 'id', id: 'tone-low' }, output_format: { ...raw, sample_rate: samplesPerSecond } };
+const vendors = {
+  Cartesia: (transcript: string) => post('/tts/bytes', { ...sound, transcript }),
+  ElevenLabs: (text: string) => post('/v1/text-to-speech/tone-low?output_format=pcm_16000', { text }),
+};
+
+test.each(Object.entries(vendors))('%s: a break is silence, and is not spoken', async (_, speak) => {
+  const secondsOf = async (text: string) => {
+    const answer = await speak(text);
+    expect(answer.status, await answer.clone().text()).toBe(200);
+    return (await bytesOf(answer)).length / 2 / samplesPerSecond;
+  };
+  const plain = await secondsOf('One two three. Four.');
+  const paused = await secondsOf('One two three.<break time="1.5s" /> Four.');
+  expect(paused - plain).toBeGreaterThan(0.9);
+  expect(paused - plain).toBeLessThan(1.6);
+});
+
+test.each(Object.entries(vendors))('%s: a break that is too long is refused', async (_, speak) => {
+  const answer = await speak('One.<break time="21s"/> Two.');
+  expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('at most 20 s')]);
+});
+
+test('Cartesia: the words of spelled and pronounced text are words', async () => {
+  const transcript = 'Gate <spell>A4</spell>, I <<m|ɛ|t>> her.';
+  const answer = await post('/tts/sse', { ...sound, transcript, add_timestamps: true });
+  const events = (await answer.text()).matchAll(/^data: (.*)$/gm);
+  const words = [...events].flatMap(([, data]) => JSON.parse(data!).word_timestamps?.words ?? []);
+  expect(words).toEqual(['Gate', 'A4,', 'I', 'mɛt', 'her.']);
+});
+
+test.each(Object.entries(vendors))(
+  '%s: tags for how to speak are not spoken; other words in brackets are',
+  async (_, speak) => {
+    const [plain, tagged, bracketed] = await Promise.all(
+      ['Two words.', '[Whispers] Two [clears throat] words.', 'Two [more] words.'].map(
+        async (text) => (await bytesOf(await speak(text))).length,
+      ),
+    );
+    expect(Math.abs(tagged! - plain!)).toBeLessThan(0.2 * plain!);
+    expect(bracketed!).toBeGreaterThan(1.2 * plain!);
+  },
+);

@@ -6,8 +6,7 @@ import { basename, extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Failure, failureTable, type Reason, retryAdvice } from '../../../platform/errors.ts';
-import { addPage } from '../../net/page-route.ts';
-import { contentTypes, type StaticFile, sendStaticFile, toStaticFile } from '../../net/static-file.ts';
+import { addPage, contentTypes, type StaticFile, sendStaticFile, toStaticFile } from '../../net/static-file.ts';
 
 const policy = [
   "default-src 'none'",

@@ -121,7 +121,6 @@ const examples: readonly (Readonly<Record<string, unknown>> & { type: string })[
 
 interface ExampleEvent {
   id?: string;
-  /** The event's name. */
   event?: string;
   data: unknown;
 }

@@ -10,8 +10,7 @@ import { sendPieces } from '../body-writer.ts';
 import { keepaliveEveryMs } from '../http-limits.ts';
 import { ignoredHeaders } from '../ignored-fields.ts';
 import { fromThrown } from '../thrown-failure.ts';
-import type { EventSource, ResumableStream } from './resumable-stream.ts';
-import type { ResumableStreams } from './resumable-streams.ts';
+import type { EventSource, ResumableStream, ResumableStreams } from './resumable-stream.ts';
 import { eventHeaders, keepalive, numberOfEvent, type StreamEvent, toEventText } from './server-sent-events.ts';
 import { linkHeaders, resultHeaders, type SpeechHeaders, soundHeaders } from './speech-headers.ts';
 

@@ -31,7 +31,6 @@ export function readSpeechBody(
   return isAudio ? { ...read, request: { ...read.request, returnFormat: 'buffer' } } : read;
 }
 
-/** Reads the body of an event stream. */
 export const readEventBody = (given: Fields, isStrict: boolean): ReadRequest =>
   readBody(StreamSpeechRequestSchema, given, { methods: ['streaming'], others: ['captions'], isStrict });
 
@@ -43,7 +42,6 @@ function readBody(desc: DescMessage, given: Fields, { methods, others, ...rules 
   return read;
 }
 
-/** Reads the query of an event stream. */
 export function readEventQuery(request: FastifyRequest, isStrict: boolean): SpeechRequest {
   const query = request.query as Fields;
   const reading = newReading(isStrict);

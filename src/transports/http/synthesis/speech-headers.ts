@@ -58,7 +58,6 @@ export const wholeHeaders = (facts: Clip): WholeHeaders => ({
   'content-length': String(facts.byteCount),
 });
 
-/** Headers with the link to a stored stream. */
 export const linkHeaders = ({ audioUrl, expiresAt }: SpeechInfo): SpeechHeaders =>
   audioUrl && expiresAt ? { 'X-Audio-Url': audioUrl, 'X-Audio-Expires': expiresAt.toISOString() } : {};
 

@@ -20,7 +20,6 @@ import { type Generation, parseGeneration } from './generation.ts';
 export interface CartesiaWriter extends ContextWriter {
   /** Whether each transcript is a complete phrase, as is the case if the buffer delay is 0. */
   takesPhrases: boolean;
-  /** Adds text to the turn. */
   addText(text: string): void;
   /** Notes that the client has requested the end of a turn. */
   flush(): void;

@@ -25,7 +25,6 @@ export function createEventWriter({ start }: Generation, wasFlushed: (turn: numb
     return { type: 'chunk', data, done: false, status_code: statusPartial, step_time, flush_id: turn + 1 };
   };
   return {
-    /** Adds text of a turn. */
     addText: (turn: number, text: string) => written.addText(turn, text),
     async *write(event: LiveEvent): AsyncGenerator<CartesiaMessage> {
       switch (event.type) {

@@ -15,7 +15,6 @@ export interface Generation {
   transcript: string;
   /** Id of the context that an HTTP request names. The events of the request repeat the id. */
   contextId: string | undefined;
-  /** The ignored members. */
   ignored: readonly UnknownField[];
 }
 

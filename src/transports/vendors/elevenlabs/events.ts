@@ -11,7 +11,6 @@ import { type Alignment, AlignmentMessages, CharacterTimes, PairedMessages, type
 import { toErrorMessage } from './elevenlabs-failure.ts';
 
 interface SpokenContext {
-  /** Id of the context; undefined if it has none. */
   contextId: string | undefined;
   isMulti: boolean;
   isDialogue: boolean;

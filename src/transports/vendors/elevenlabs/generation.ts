@@ -22,7 +22,6 @@ export interface Line {
 interface Generation {
   start: SpeechRequest;
   lines: readonly Line[];
-  /** The ignored members. */
   ignored: readonly UnknownField[];
 }
 

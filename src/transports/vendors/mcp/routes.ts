@@ -35,7 +35,6 @@ const codes = {
   unsupportedVersion: -32_022,
 };
 
-/** A JSON-RPC error. */
 class RpcError extends Error {
   readonly code: number;
   readonly status: number;
