@@ -37,6 +37,7 @@ import { createQueryCheck } from './http/ignored-fields.ts';
 import { addLexiconRoutes } from './http/lexicon-routes.ts';
 import { addLiveRoutes } from './http/live-routes.ts';
 import { toOpenAiReply } from './http/openai-failure.ts';
+import type { RouteTools } from './http/route-tools.ts';
 import { addOauthRoutes } from './http/sign-in/routes.ts';
 import { createEventSender } from './http/synthesis/event-sender.ts';
 import { ResumableStreams } from './http/synthesis/resumable-stream.ts';
@@ -216,40 +217,38 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): void {
   const { runner, operations, admit, signing, settings, watch } = options;
-  const { handlers, speech, live, voices } = operations;
-  const { audio, idempotency, tickets } = operations;
+  const { handlers, speech } = operations;
   const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
   const isAllowedOrigin = (origin: string) =>
     allowedOrigins.includes(origin) || origin === URL.parse(baseUrl())?.origin;
   const admission = createAdmission(runner);
-  const { admitTo, admitBearerTo } = admission;
-  const eventSender = createEventSender({ speech, admission, streams, admit });
+  const eventSender = createEventSender(speech, { admission, admit }, streams);
+  const { leaving } = runner;
+  const parts = { admission, eventSender, leaving, isStrict, isAllowedOrigin, readerStallMs, baseUrl };
+  const tools: RouteTools = { ...operations, ...parts };
   app.addHook('preHandler', createQueryCheck(isStrict));
   addOpenApi(app, baseUrl);
-  addSpeechRoutes(app, { speech, admitTo, eventSender, idempotency, isStrict });
-  addLiveRoutes(app, { live, tickets, admission, isAllowedOrigin, isStrict, readerStallMs, baseUrl });
-  addSseRoutes(app, { speech, admitTo, eventSender, tickets, isStrict, baseUrl });
-  addAudioRoutes(app, audio);
-  const ofContract = { admitTo, isStrict, baseUrl };
-  addFileRoute(app, BookService.method.readBook, handlers.books, ofContract, bookFile);
-  addFileRoute(app, ProvenanceService.method.inspectAudio, handlers.provenance, ofContract, audioFile);
-  addContractRoutes(app, SpeechService, { deleteAudio: speech.deleteAudio }, ofContract);
-  addContractRoutes(app, JobService, handlers.jobs, ofContract, {
+  addSpeechRoutes(app, tools);
+  addLiveRoutes(app, tools);
+  addSseRoutes(app, tools);
+  addAudioRoutes(app, operations.audio);
+  addFileRoute(app, BookService.method.readBook, handlers.books, tools, bookFile);
+  addFileRoute(app, ProvenanceService.method.inspectAudio, handlers.provenance, tools, audioFile);
+  addContractRoutes(app, SpeechService, { deleteAudio: speech.deleteAudio }, tools);
+  addContractRoutes(app, JobService, handlers.jobs, tools, {
     limits: { createJob: { jsonBytesMax: jobBytesMax, jsonValuesMax: jobValuesMax } },
   });
-  addVoiceRoutes(app, handlers.voices, { ...ofContract, admission, tickets });
-  addLexiconRoutes(app, handlers.lexicons, ofContract);
-  addContractRoutes(app, ModelService, handlers.models, ofContract);
-  addContractRoutes(app, ApiKeyService, handlers.keys, ofContract);
+  addVoiceRoutes(app, handlers.voices, tools);
+  addLexiconRoutes(app, handlers.lexicons, tools);
+  addContractRoutes(app, ModelService, handlers.models, tools);
+  addContractRoutes(app, ApiKeyService, handlers.keys, tools);
   const { publicVoices: listsForAnyone = false, voiceNames: standIns = [] } = settings;
-  addOpenAiRoutes(app, { speech, voices, admission, isStrict, listsForAnyone, standIns });
-  const { leaving } = runner;
-  const ofVendors = { live, voices, handlers, tickets, admission, isAllowedOrigin, leaving, readerStallMs, baseUrl };
-  addCartesiaRoutes(app, ofVendors);
-  addElevenLabsRoutes(app, ofVendors);
-  addMcpRoute(app, { speech, voices, handlers, admitTo: admitBearerTo, isAllowedOrigin });
+  addOpenAiRoutes(app, tools, { listsForAnyone, standIns });
+  addCartesiaRoutes(app, tools);
+  addElevenLabsRoutes(app, tools);
+  addMcpRoute(app, tools);
   addOauthRoutes(app, { ...signing, baseUrl });
-  addContractRoutes(app, UsageService, handlers.usage, ofContract);
+  addContractRoutes(app, UsageService, handlers.usage, tools);
   addHealthRoutes(app, watch);
   addDocsPage(app);
   addConsolePage(app, { canSignIn: signing.signIn.hasIssuer });

@@ -34,18 +34,13 @@ import {
 } from '../../contract.ts';
 import { Failure, failureTable } from '../../platform/errors.ts';
 import { toFailureBody } from '../net/failure-reply.ts';
-import { type AdmitTo, run, stream } from './admission.ts';
+import { run, stream } from './admission.ts';
 import { sendPieces } from './body-writer.ts';
 import { ignoredHeaders } from './ignored-fields.ts';
 import { addWithoutBody, fieldsOf } from './json-body.ts';
 import { documented, type RouteDocs } from './route-docs.ts';
+import type { RouteTools } from './route-tools.ts';
 import { eventHeaders } from './synthesis/server-sent-events.ts';
-
-export interface ContractRoutesOptions {
-  admitTo: AdmitTo;
-  isStrict: boolean;
-  baseUrl(): string;
-}
 
 /** Exceptions for the routes of a service, by method name. */
 interface Special<S extends DescService> {
@@ -60,20 +55,20 @@ export function addContractRoutes<S extends DescService>(
   app: FastifyInstance,
   service: S,
   handlers: Partial<Handlers<S>>,
-  options: ContractRoutesOptions,
+  tools: RouteTools,
   { byHand = [], limits = {} }: Special<S> = {},
 ): void {
   for (const method of service.methods) {
     const name: keyof S['method'] = method.localName;
     if (byHand.includes(name)) continue;
     for (const endpoint of endpointsOf(method)) {
-      const { operation, docs, handle } = contractRoute(method, endpoint, handlers, options);
+      const { operation, docs, handle } = contractRoute(method, endpoint, handlers, tools);
       const route: RouteOptions = {
         method: endpoint.verb,
         // All routes use the same parameter name, so that one path in the documents has all its methods.
         url: endpoint.path.replace(/\{\w+\}/, ':id'),
         handler: handle,
-        ...documented(docs, options.admitTo(operation), limits[name]),
+        ...documented(docs, tools.admission.admitTo(operation), limits[name]),
       };
       if (endpoint.verb === 'GET' || endpoint.body) app.route(route);
       else addWithoutBody(app, (scope) => void scope.route(route));
@@ -86,13 +81,13 @@ export function contractRoute(
   method: DescMethod,
   endpoint: Endpoint,
   handlers: object,
-  options: ContractRoutesOptions,
+  { isStrict, baseUrl }: RouteTools,
 ) {
   const operation = operationOf(method);
   const isGuarded = getOption(method.parent, rest_service).guarded;
   const { nullResets } = getOption(method, rest);
-  const read = createReader(method, endpoint, options.isStrict);
-  const send = createSender(method, endpoint, options.baseUrl);
+  const read = createReader(method, endpoint, isStrict);
+  const send = createSender(method, endpoint, baseUrl);
   const write = createEventWriter(method, endpoint);
   return {
     operation,

@@ -8,9 +8,10 @@ import { bookTypes, bookUploadBytesMax } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
 import { uploadArrivalMs } from '../../platform/net/request-limits.ts';
 import { readBody } from '../net/request-body.ts';
-import { type ContractRoutesOptions, contractRoute } from './contract-routes.ts';
+import { contractRoute } from './contract-routes.ts';
 import { checkUncompressed } from './json-body.ts';
 import { documented, type RouteBody } from './route-docs.ts';
+import type { RouteTools } from './route-tools.ts';
 
 const limits = { bytesMax: bookUploadBytesMax, arrivalMs: uploadArrivalMs };
 
@@ -25,11 +26,11 @@ export function addFileRoute(
   app: FastifyInstance,
   method: DescMethod,
   handlers: object,
-  options: ContractRoutesOptions,
+  tools: RouteTools,
   { what, types: own, examples = {} }: UploadedFile,
 ): void {
   const [endpoint] = endpointsOf(method);
-  const { operation, docs, handle } = contractRoute(method, endpoint!, handlers, options);
+  const { operation, docs, handle } = contractRoute(method, endpoint!, handlers, tools);
   const types = [...own, 'application/octet-stream'];
   const message = `The request body must be an uncompressed ${what} of one of these types: ${types.join(', ')}.`;
   const description = `The file, at most ${bookUploadBytesMax >> 20} MiB.`;
@@ -47,7 +48,7 @@ export function addFileRoute(
     scope.addContentTypeParser(types, readFile);
     scope.post(
       endpoint!.path,
-      documented({ ...docs, body }, options.admitTo(operation), { bodyBytesMax: bookUploadBytesMax }),
+      documented({ ...docs, body }, tools.admission.admitTo(operation), { bodyBytesMax: bookUploadBytesMax }),
       (request, reply) => {
         if (!(request.body instanceof Uint8Array)) throw new Failure('unsupported_media_type', { message });
         return handle(request, reply);

@@ -18,9 +18,10 @@ import { asksFor } from '../net/headers.ts';
 import { readBody } from '../net/request-body.ts';
 import { parseStrictJsonInSteps } from '../net/strict-json.ts';
 import { run } from './admission.ts';
-import { addContractRoutes, type ContractRoutesOptions, contractRoute } from './contract-routes.ts';
+import { addContractRoutes, contractRoute } from './contract-routes.ts';
 import { checkEncoding } from './json-body.ts';
 import { documented, queryParameter } from './route-docs.ts';
+import type { RouteTools } from './route-tools.ts';
 
 const plsTypes = ['application/pls+xml', 'application/xml', 'text/xml'];
 const document = { type: 'string', description: 'A document of PLS 1.0.' };
@@ -37,14 +38,14 @@ const plsQuery = [
 export function addLexiconRoutes(
   app: FastifyInstance,
   handlers: Handlers<typeof LexiconService>,
-  options: ContractRoutesOptions,
+  tools: RouteTools,
 ): void {
-  const { admitTo, isStrict } = options;
+  const { admission, isStrict } = tools;
   const { getLexicon, createLexicon, replaceLexicon } = LexiconService.method;
-  addContractRoutes(app, LexiconService, handlers, options, {
+  addContractRoutes(app, LexiconService, handlers, tools, {
     byHand: ['getLexicon', 'createLexicon', 'replaceLexicon'],
   });
-  const byHand = (method: DescMethod) => contractRoute(method, endpointsOf(method)[0]!, handlers, options);
+  const byHand = (method: DescMethod) => contractRoute(method, endpointsOf(method)[0]!, handlers, tools);
   const readingOf = ({ ignoredQuery = [] }: FastifyRequest) => {
     const reading = newReading(isStrict);
     if (isStrict) reading.violations.add(ignoredQuery.map(toViolation));
@@ -55,7 +56,7 @@ export function addLexiconRoutes(
   const answer = docs.answers[200]!;
   const content = { ...answer.content, 'application/pls+xml': { schema: document, example: examplePls } };
   const both = { ...docs, answers: { 200: { ...answer, content } } };
-  app.get('/api/lexicons/:id', documented(both, admitTo(operation)), async (request, reply) => {
+  app.get('/api/lexicons/:id', documented(both, admission.admitTo(operation)), async (request, reply) => {
     // The value is appended, because CORS has already set `Vary: Origin`.
     reply.raw.appendHeader('vary', 'Accept');
     if (!plsTypes.some((type) => asksFor(request.headers.accept, type))) return handle(request, reply);
@@ -95,9 +96,13 @@ export function addLexiconRoutes(
         method: method === createLexicon ? 'POST' : 'PUT',
         url: method === createLexicon ? '/api/lexicons' : '/api/lexicons/:id',
         handler,
-        ...documented({ ...docs, parameters: [...(docs.parameters ?? []), ...plsQuery] }, admitTo(operation), {
-          bodyBytesMax: lexiconRequestBytesMax,
-        }),
+        ...documented(
+          { ...docs, parameters: [...(docs.parameters ?? []), ...plsQuery] },
+          admission.admitTo(operation),
+          {
+            bodyBytesMax: lexiconRequestBytesMax,
+          },
+        ),
       });
     }
   });

@@ -9,9 +9,7 @@ import {
   callerLeft,
   type LiveEvent,
   type LiveInput,
-  type LiveOperations,
   speechOperations,
-  type Tickets,
   toLiveInput,
   toLiveResponse,
 } from '../../api.ts';
@@ -19,10 +17,11 @@ import { newReading, readFrame, throwNamed, type UnknownField, writeMessage } fr
 import { Failure, failureTable } from '../../platform/errors.ts';
 import { liveMessageBytesMax } from '../../platform/net/request-limits.ts';
 import { toFailureBody } from '../net/failure-reply.ts';
-import { type Admission, stream } from './admission.ts';
+import { stream } from './admission.ts';
 import { sortQuery } from './ignored-fields.ts';
 import { addWithoutBody } from './json-body.ts';
 import { describeObject, documented, jsonAnswer, queryParameter, type RouteDocs, text } from './route-docs.ts';
+import type { RouteTools } from './route-tools.ts';
 import { fromThrown } from './thrown-failure.ts';
 import { acceptWebSocket, checkUpgrade, fieldsOfMessage, type WebSocketPeer } from './web-socket.ts';
 
@@ -68,21 +67,11 @@ function toFrame(event: LiveEvent, audio: 'binary' | 'json'): string | Uint8Arra
   return JSON.stringify({ type: 'audio', turn: event.turn, audio: Buffer.from(event.audio).toString('base64') });
 }
 
-interface LiveRoutesOptions {
-  live: LiveOperations;
-  tickets: Tickets;
-  admission: Pick<Admission, 'admit' | 'admitTo' | 'admitWith'>;
-  isAllowedOrigin(origin: string): boolean;
-  isStrict: boolean;
-  readerStallMs: number;
-  baseUrl(): string;
-}
-
 const { liveSpeech } = speechOperations;
 const url = '/api/audio/speech/live';
 
-export function addLiveRoutes(app: FastifyInstance, options: LiveRoutesOptions): void {
-  const { live, tickets, admission, isAllowedOrigin, isStrict, readerStallMs, baseUrl } = options;
+export function addLiveRoutes(app: FastifyInstance, tools: RouteTools): void {
+  const { live, tickets, admission, isAllowedOrigin, isStrict, readerStallMs, baseUrl } = tools;
   const check = (request: FastifyRequest, reply: FastifyReply) => {
     checkUpgrade(request, reply, isAllowedOrigin);
     const { faults } = sortQuery(request, isStrict);

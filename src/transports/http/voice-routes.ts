@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { create as createMessage } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type CloneVoiceRequest, CloneVoiceRequestSchema, VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
-import { callUnary, type Handlers, type Tickets, voiceOperations } from '../../api.ts';
+import { callUnary, type Handlers, voiceOperations } from '../../api.ts';
 import {
   endpointsOf,
   newReading,
@@ -19,8 +19,8 @@ import { Failure } from '../../platform/errors.ts';
 import { uploadBytesMax } from '../../platform/net/request-limits.ts';
 import { isKept } from '../net/headers.ts';
 import { parseStrictJson } from '../net/strict-json.ts';
-import { type Admission, run } from './admission.ts';
-import { addContractRoutes, type ContractRoutesOptions, contractRoute } from './contract-routes.ts';
+import { run } from './admission.ts';
+import { addContractRoutes, contractRoute } from './contract-routes.ts';
 import { FormBody, readForms } from './form-body.ts';
 import { sortQuery } from './ignored-fields.ts';
 import {
@@ -33,18 +33,16 @@ import {
   requestHeader,
   text,
 } from './route-docs.ts';
+import type { RouteTools } from './route-tools.ts';
 
 const url = '/api/voices';
 const { createVoice: create, cloneVoice: clone, previewVoice: preview } = VoiceService.method;
 const { createVoice, cloneVoice, previewVoice } = voiceOperations;
 
-export function addVoiceRoutes(
-  app: FastifyInstance,
-  handlers: Handlers<typeof VoiceService>,
-  options: ContractRoutesOptions & { admission: Pick<Admission, 'admit' | 'admitWith'>; tickets: Tickets },
-): void {
-  const { admitTo, isStrict, admission, tickets } = options;
-  addContractRoutes(app, VoiceService, handlers, options, { byHand: ['createVoice'] });
+export function addVoiceRoutes(app: FastifyInstance, handlers: Handlers<typeof VoiceService>, tools: RouteTools): void {
+  const { isStrict, admission, tickets } = tools;
+  const { admitTo } = admission;
+  addContractRoutes(app, VoiceService, handlers, tools, { byHand: ['createVoice'] });
 
   const admit = async (request: FastifyRequest, reply: FastifyReply) => {
     const { token } = request.query as Readonly<Record<string, unknown>>;
@@ -72,7 +70,7 @@ export function addVoiceRoutes(
 
   app.register(async (scope) => {
     readForms(scope, { fileNames: cloneFiles, textNames: cloneTexts });
-    const { docs, handle, send } = contractRoute(create, endpointsOf(create)[0]!, handlers, options);
+    const { docs, handle, send } = contractRoute(create, endpointsOf(create)[0]!, handlers, tools);
     const limits = { bodyBytesMax: uploadBytesMax };
     const cloneFrom = async (request: FastifyRequest, reply: FastifyReply, form: FormBody) => {
       const { message, violations, ignored } = parseCloneForm(form, isStrict);

@@ -4,17 +4,11 @@
 // such a request fails. A request with any other unknown voice fails.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { StreamSpeechRequestSchema, SynthesizeSpeechRequestSchema } from '../../../gen/sonant/v1/speech_pb.ts';
-import {
-  anonymous,
-  type SpeechOperations,
-  speechOperations,
-  type VoiceOperations,
-  voiceOperations,
-} from '../../api.ts';
+import { anonymous, speechOperations, voiceOperations } from '../../api.ts';
 import { type Fields, isObject, memberSchema } from '../../contract.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { type ReadRequest, readRequest, speechFields } from '../../speech.ts';
-import { type Admission, run, stream } from '../http/admission.ts';
+import { run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
 import { ignoredHeaders, sortFields } from '../http/ignored-fields.ts';
 import { fieldsOf } from '../http/json-body.ts';
@@ -28,6 +22,7 @@ import {
   type Schema,
   text,
 } from '../http/route-docs.ts';
+import type { RouteTools } from '../http/route-tools.ts';
 import { openAiEventContent } from '../http/synthesis/event-schemas.ts';
 import {
   soundHeaders as documentedHeaders,
@@ -42,11 +37,7 @@ import { fromThrown } from '../http/thrown-failure.ts';
 import { checkAacEncoder, encodeAac } from './aac.ts';
 import { toNamedVoices } from './named-voices.ts';
 
-interface OpenAiRoutesOptions {
-  speech: SpeechOperations;
-  voices: VoiceOperations;
-  admission: Pick<Admission, 'admitBearerTo' | 'admitAnyoneTo'>;
-  isStrict: boolean;
+interface VoiceLists {
   /** Whether voices and models are listed without a key. */
   listsForAnyone: boolean;
   /** The operator's changes to the table of voices, such as "alloy=clara". */
@@ -63,9 +54,11 @@ const models = modelIds.map((id) => ({ id, object: 'model', created: 1_735_689_6
 const { streamSpeech } = speechOperations;
 const { listVoices } = voiceOperations;
 
-export function addOpenAiRoutes(app: FastifyInstance, options: OpenAiRoutesOptions): void {
-  const { speech, voices, isStrict, listsForAnyone, standIns } = options;
-  const { admitBearerTo: admitTo, admitAnyoneTo } = options.admission;
+export function addOpenAiRoutes(
+  app: FastifyInstance,
+  { speech, voices, isStrict, admission: { admitBearerTo: admitTo, admitAnyoneTo } }: RouteTools,
+  { listsForAnyone, standIns }: VoiceLists,
+): void {
   const pairs = [...publishedVoices.map((pair) => pair.replace('=', '=kokoro-')), ...standIns];
   const table = new Map(pairs.map((pair) => pair.split('=', 2).map((part) => part.trim()) as [string, string]));
 

@@ -13,8 +13,6 @@ import {
   liveWaitingCharsMax,
   type RunningCall,
   speechOperations,
-  type Tickets,
-  type VoiceOperations,
 } from '../../api.ts';
 import { type Fields, isObject } from '../../contract.ts';
 import { countChars } from '../../platform/count-chars.ts';
@@ -25,8 +23,8 @@ import { PushQueue } from '../../platform/runtime/push-queue.ts';
 import { toSnakeCase } from '../../platform/store/row-store.ts';
 import { readRequest, type SpeechRequest } from '../../speech.ts';
 import { MarkupFault, readMarkup } from '../../text.ts';
-import type { Admission } from '../http/admission.ts';
 import { contextsPerSocketMax, firstMessageMs } from '../http/http-limits.ts';
+import type { RouteTools } from '../http/route-tools.ts';
 import { fromThrown } from '../http/thrown-failure.ts';
 import { acceptWebSocket, fieldsOfMessage } from '../http/web-socket.ts';
 
@@ -35,23 +33,6 @@ export interface ContextWriter {
   fail(failure: Failure): Iterable<object>;
   /** The last messages, however the context ended. */
   end(): Iterable<object>;
-}
-
-interface ContextsOptions {
-  live: LiveOperations;
-  admission: Pick<Admission, 'beginCall'>;
-  /** Aborts when the service begins to stop. */
-  leaving: AbortSignal;
-  readerStallMs: number;
-}
-
-export interface VendorRoutesOptions extends ContextsOptions {
-  voices: VoiceOperations;
-  handlers: { voices: object; lexicons: object };
-  admission: Admission;
-  isAllowedOrigin(origin: string): boolean;
-  tickets: Tickets;
-  baseUrl(): string;
 }
 
 export interface ContextSocket {
@@ -227,8 +208,8 @@ const withSnakeNames = (message: object): object =>
 type ReadFirst = () => Promise<Fields | undefined>;
 
 /**
- * Serves a WebSocket until it is closed. `api` names the vendor's API in logs. The upgrade must have been checked before. `begin` admits the caller, if no
- * hook of the route has done so, and returns the first message if it has read it.
+ * Serves a WebSocket until it is closed. `api` names the vendor's API in logs. The upgrade must have been checked
+ * before. `begin` admits the caller, if no hook of the route has done so, and returns the first message if it has read it.
  */
 export async function serveContexts<Writer extends ContextWriter>(
   {
@@ -238,7 +219,7 @@ export async function serveContexts<Writer extends ContextWriter>(
     readerStallMs,
     api,
     hasSnakeNames,
-  }: ContextsOptions & { api: string; hasSnakeNames?: boolean },
+  }: RouteTools & { api: string; hasSnakeNames?: boolean },
   [request, reply]: [FastifyRequest, FastifyReply],
   open: (contexts: SpeechContexts<Writer>, socket: ContextSocket) => ContextProtocol,
   begin: (readFirst: ReadFirst) => ReturnType<ReadFirst> = async () => undefined,

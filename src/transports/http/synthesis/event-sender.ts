@@ -23,16 +23,13 @@ export interface EventSender {
   leave(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<void>;
 }
 
-interface EventSenderOptions {
-  speech: SpeechOperations;
-  admission: Admission;
-  streams: ResumableStreams;
-  admit: Admit;
-}
-
 const { streamSpeech } = speechOperations;
 
-export function createEventSender({ speech, admission, streams, admit }: EventSenderOptions): EventSender {
+export function createEventSender(
+  speech: SpeechOperations,
+  { admission, admit }: { admission: Admission; admit: Admit },
+  streams: ResumableStreams,
+): EventSender {
   /** Finds a stream of this replica. A request with a ticket carries no key, so the key of the stream is checked. */
   const find = async (request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string) => {
     const isAdmitted = request.call !== undefined;

@@ -2,24 +2,18 @@
 // (`streaming`). POST /api/audio/speech/buffer only returns audio, so that generated clients can type its answer.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { EstimateSpeechResponseSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
-import {
-  type Idempotency,
-  parseIdempotencyKey,
-  type SpeechOperations,
-  speechOperations,
-  toEstimateResponse,
-} from '../../../api.ts';
+import { parseIdempotencyKey, type SpeechOperations, speechOperations, toEstimateResponse } from '../../../api.ts';
 import { writeMessage } from '../../../contract.ts';
 import { Failure, type FieldViolation } from '../../../platform/errors.ts';
 import { mapped } from '../../../platform/runtime/mapped.ts';
 import { type ReadRequest, type SpeechEvent, type SpeechInfo, toStoredRequest } from '../../../speech.ts';
 import { asksFor, isFreshWanted } from '../../net/headers.ts';
-import { type AdmitTo, run, stream } from '../admission.ts';
+import { run, stream } from '../admission.ts';
 import { sendPieces } from '../body-writer.ts';
 import { checkUnusedKey, ignoredHeaders } from '../ignored-fields.ts';
 import { fieldsOf } from '../json-body.ts';
 import { documented } from '../route-docs.ts';
-import type { EventSender } from './event-sender.ts';
+import type { RouteTools } from '../route-tools.ts';
 import { audioDocs, estimateDocs, speechDocs } from './openapi.ts';
 import { readSpeechBody } from './speech-body.ts';
 import {
@@ -31,14 +25,6 @@ import {
   wholeHeaders,
 } from './speech-headers.ts';
 
-interface SpeechRoutesOptions {
-  speech: SpeechOperations;
-  admitTo: AdmitTo;
-  eventSender: EventSender;
-  idempotency: Idempotency;
-  isStrict: boolean;
-}
-
 interface LinkAnswer {
   headers: SpeechHeaders;
   body: Readonly<Record<string, unknown>>;
@@ -47,17 +33,21 @@ interface LinkAnswer {
 const { synthesizeSpeech, streamSpeech, estimateSpeech } = speechOperations;
 
 /** Estimates the cost of a request. The body has the fields of POST /api/audio/speech. */
-function addEstimate(app: FastifyInstance, { speech, admitTo, isStrict }: SpeechRoutesOptions): void {
-  app.post('/api/audio/estimate', documented(estimateDocs, admitTo(estimateSpeech)), async (request, reply) => {
-    const read = readSpeechBody(fieldsOf(request), { isStrict, isEvents: false });
-    const estimate = await run(request, reply, estimateSpeech, (call) => speech.estimateSpeech(call, read.request));
-    const body = writeMessage(EstimateSpeechResponseSchema, toEstimateResponse(estimate));
-    return reply.headers(ignoredHeaders(request, read.ignored)).send(body);
-  });
+function addEstimate(app: FastifyInstance, { speech, admission, isStrict }: RouteTools): void {
+  app.post(
+    '/api/audio/estimate',
+    documented(estimateDocs, admission.admitTo(estimateSpeech)),
+    async (request, reply) => {
+      const read = readSpeechBody(fieldsOf(request), { isStrict, isEvents: false });
+      const estimate = await run(request, reply, estimateSpeech, (call) => speech.estimateSpeech(call, read.request));
+      const body = writeMessage(EstimateSpeechResponseSchema, toEstimateResponse(estimate));
+      return reply.headers(ignoredHeaders(request, read.ignored)).send(body);
+    },
+  );
 }
 
-export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptions): void {
-  const { speech, admitTo, eventSender, idempotency, isStrict } = options;
+export function addSpeechRoutes(app: FastifyInstance, tools: RouteTools): void {
+  const { speech, admission, eventSender, idempotency, isStrict } = tools;
 
   const synthesize = (request: FastifyRequest, reply: FastifyReply, read: ReadRequest) =>
     run(request, reply, synthesizeSpeech, (call) =>
@@ -111,11 +101,11 @@ export function addSpeechRoutes(app: FastifyInstance, options: SpeechRoutesOptio
     const send = read.request.returnFormat === 'buffer' ? sendSound : sendLink;
     return send(request, reply, read);
   };
-  const admit = admitTo(synthesizeSpeech, streamSpeech);
+  const admit = admission.admitTo(synthesizeSpeech, streamSpeech);
   app.post('/api/audio/speech', documented(speechDocs, admit), speak(false));
   app.post('/api/audio/speech/buffer', documented(audioDocs, admit), speak(true));
 
-  addEstimate(app, options);
+  addEstimate(app, tools);
 }
 
 function refuseUnusedKey(request: FastifyRequest, { ignored }: ReadRequest, isStrict: boolean): void {

@@ -2,10 +2,9 @@
 // stream after its connection breaks; DELETE ends the stream.
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { StreamSpeechRequestSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
-import { isTicketId, type SpeechOperations, speechOperations, type Tickets } from '../../../api.ts';
+import { isTicketId, speechOperations } from '../../../api.ts';
 import { memberSchema } from '../../../contract.ts';
 import { Failure } from '../../../platform/errors.ts';
-import type { AdmitTo } from '../admission.ts';
 import { ignoredHeaders } from '../ignored-fields.ts';
 import { addWithoutBody, fieldsOf } from '../json-body.ts';
 import {
@@ -20,8 +19,8 @@ import {
   type Schema,
   text,
 } from '../route-docs.ts';
+import type { RouteTools } from '../route-tools.ts';
 import { eventContent } from './event-schemas.ts';
-import type { EventSender } from './event-sender.ts';
 import {
   exampleAudioId,
   fieldSchemas,
@@ -155,15 +154,6 @@ const leaveDocs: RouteDocs = {
   failures: ['stream_expired'],
 };
 
-interface SseRoutesOptions {
-  speech: Pick<SpeechOperations, 'check'>;
-  admitTo: AdmitTo;
-  eventSender: EventSender;
-  tickets: Tickets;
-  isStrict: boolean;
-  baseUrl(): string;
-}
-
 type WithId = FastifyRequest<{ Params: { id: string } }>;
 
 const url = '/api/audio/speech/sse';
@@ -172,9 +162,9 @@ const noSuchTicket = () =>
 
 export function addSseRoutes(
   app: FastifyInstance,
-  { speech, admitTo, eventSender, tickets, isStrict, baseUrl }: SseRoutesOptions,
+  { speech, admission, eventSender, tickets, isStrict, baseUrl }: RouteTools,
 ): void {
-  const onRequest = admitTo(speechOperations.streamSpeech);
+  const onRequest = admission.admitTo(speechOperations.streamSpeech);
   const read = (request: FastifyRequest) => readEventBody(fieldsOf(request), isStrict);
 
   app.post(url, documented(streamByBodyDocs, onRequest), (request, reply) =>

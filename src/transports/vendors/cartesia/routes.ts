@@ -19,13 +19,14 @@ import { anyKeyOf, run, stream } from '../../http/admission.ts';
 import { sendPieces } from '../../http/body-writer.ts';
 import { ignoredHeaders, sortFields } from '../../http/ignored-fields.ts';
 import { addWithoutBody, fieldsOf } from '../../http/json-body.ts';
+import type { RouteTools } from '../../http/route-tools.ts';
 import { eventHeaders } from '../../http/synthesis/server-sent-events.ts';
 import { withWarnings } from '../../http/synthesis/speech-headers.ts';
 import { fromThrown } from '../../http/thrown-failure.ts';
 import { checkUpgrade } from '../../http/web-socket.ts';
 import { callWith } from '../contract-calls.ts';
 import { choose, type NamedVoice, pageOfVoices, type Viewer, viewerOf } from '../named-voices.ts';
-import { checkTextFits, serveContexts, soundOf, type VendorRoutesOptions } from '../speech-contexts.ts';
+import { checkTextFits, serveContexts, soundOf } from '../speech-contexts.ts';
 import { toErrorMessage } from './cartesia-failure.ts';
 import { type CartesiaWriter, createCartesiaProtocol } from './contexts.ts';
 import { type CartesiaMessage, createEventWriter, doneMessage } from './events.ts';
@@ -36,7 +37,7 @@ import { type Generation, parseGeneration } from './generation.ts';
 
 const { listVoices, getVoice, updateVoice, deleteVoice } = voiceOperations;
 
-function addCartesiaVoiceRoutes(app: FastifyInstance, options: VendorRoutesOptions): void {
+function addCartesiaVoiceRoutes(app: FastifyInstance, options: RouteTools): void {
   const { voices, handlers, admission } = options;
   const to = (operation: Operation) => ({ onRequest: admission.admitAnyTo(operation) });
   const idOf = ({ params }: FastifyRequest) => (params as { id: string }).id;
@@ -130,7 +131,7 @@ function toVoicePage(ready: readonly OfferedVoice[], query: Fields, viewer: View
 
 const { liveSpeech } = speechOperations;
 
-export function addCartesiaRoutes(app: FastifyInstance, options: VendorRoutesOptions): void {
+export function addCartesiaRoutes(app: FastifyInstance, options: RouteTools): void {
   const { live, admission, tickets } = options;
   addCartesiaVoiceRoutes(app, options);
 

@@ -12,14 +12,14 @@ import { run } from '../../http/admission.ts';
 import { FormBody, readForms } from '../../http/form-body.ts';
 import { ignoredHeaders, sortFields } from '../../http/ignored-fields.ts';
 import { fieldsOf } from '../../http/json-body.ts';
+import type { RouteTools } from '../../http/route-tools.ts';
 import { callWith } from '../contract-calls.ts';
-import type { VendorRoutesOptions } from '../speech-contexts.ts';
 
 const root = '/v1/pronunciation-dictionaries';
 const { listLexicons, getLexicon, createLexicon } = LexiconService.method;
 const pageSizeDefault = 30;
 
-export function addDictionaryRoutes(app: FastifyInstance, { handlers, admission }: VendorRoutesOptions): void {
+export function addDictionaryRoutes(app: FastifyInstance, { handlers, admission }: RouteTools): void {
   const config = { jsonBytesMax: lexiconRequestBytesMax, jsonValuesMax: lexiconValuesMax };
   const route = (method: DescMethod) => ({ onRequest: admission.admitAnyTo(operationOf(method)), config });
   const call = (request: FastifyRequest, reply: FastifyReply, method: DescMethod, members: Fields) =>

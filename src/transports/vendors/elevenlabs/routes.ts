@@ -20,17 +20,11 @@ import { anyKeyOf, run, stream } from '../../http/admission.ts';
 import { sendPieces } from '../../http/body-writer.ts';
 import { ignoredHeaders, sortFields } from '../../http/ignored-fields.ts';
 import { addWithoutBody, fieldsOf } from '../../http/json-body.ts';
+import type { RouteTools } from '../../http/route-tools.ts';
 import { withWarnings } from '../../http/synthesis/speech-headers.ts';
 import { checkUpgrade } from '../../http/web-socket.ts';
 import { viewerOf } from '../named-voices.ts';
-import {
-  type ContextSocket,
-  checkTextFits,
-  type SpeechContexts,
-  serveContexts,
-  soundOf,
-  type VendorRoutesOptions,
-} from '../speech-contexts.ts';
+import { type ContextSocket, checkTextFits, type SpeechContexts, serveContexts, soundOf } from '../speech-contexts.ts';
 import { CharacterTimes, type TimedChar } from './alignment.ts';
 import { ElevenLabsProtocol } from './contexts.ts';
 import { addDictionaryRoutes } from './dictionaries.ts';
@@ -87,7 +81,7 @@ const { listVoices, getVoice } = voiceOperations;
 const roots = ['/v1/text-to-speech/:voiceId', '/v1/text-to-dialogue'];
 const json = 'application/json';
 
-export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesOptions): void {
+export function addElevenLabsRoutes(app: FastifyInstance, options: RouteTools): void {
   const { live, voices, admission, tickets } = options;
   const { admitAnyTo } = admission;
 
@@ -169,7 +163,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: VendorRoutesO
   );
 }
 
-function addSockets(app: FastifyInstance, options: VendorRoutesOptions): void {
+function addSockets(app: FastifyInstance, options: RouteTools): void {
   const { live, admission, isAllowedOrigin, tickets } = options;
   const serve = (isMulti: boolean) => async (request: FastifyRequest, reply: FastifyReply) => {
     checkUpgrade(request, reply, isAllowedOrigin);

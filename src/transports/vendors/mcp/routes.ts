@@ -7,18 +7,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Fields, isObject } from '../../../contract.ts';
 import { Failure, retrySecondsOf, shorten } from '../../../platform/errors.ts';
 import { jobBytesMax, jobValuesMax } from '../../../platform/net/request-limits.ts';
-import { type AdmitTo, run } from '../../http/admission.ts';
+import { run } from '../../http/admission.ts';
 import { renamed, sentencesOf } from '../../http/failure-sentences.ts';
+import type { RouteTools } from '../../http/route-tools.ts';
 import { fromThrown } from '../../http/thrown-failure.ts';
 import { toFailureBody, toFailureReply } from '../../net/failure-reply.ts';
 import { apiVersion } from '../../net/headers.ts';
-import { createTools, type Tool, type ToolsOptions } from './tools.ts';
-
-interface McpOptions extends ToolsOptions {
-  /** Admits a request, and also accepts the key as a bearer token. */
-  admitTo: AdmitTo;
-  isAllowedOrigin(origin: string): boolean;
-}
+import { createTools, type Tool } from './tools.ts';
 
 /** The revision in which every request states its revision. */
 const statelessRevision = '2026-07-28';
@@ -48,9 +43,10 @@ class RpcError extends Error {
   }
 }
 
-export function addMcpRoute(app: FastifyInstance, { admitTo, isAllowedOrigin, ...parts }: McpOptions): void {
+export function addMcpRoute(app: FastifyInstance, parts: RouteTools): void {
+  const { admission, isAllowedOrigin } = parts;
   const tools = createTools(parts);
-  const admit = admitTo(...tools.map(({ operation }) => operation));
+  const admit = admission.admitBearerTo(...tools.map(({ operation }) => operation));
   const checkOrigin = async ({ headers: { origin } }: FastifyRequest) => {
     if (origin !== undefined && !isAllowedOrigin(origin))
       throw new Failure('access_denied', { message: 'Pages of this origin may not call this server.' });

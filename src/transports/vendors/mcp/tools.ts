@@ -17,6 +17,7 @@ import { audioFormats } from '../../../audio.ts';
 import { type Fields, memberSchema, membersOf, requestSchema } from '../../../contract.ts';
 import type { FieldViolation } from '../../../platform/errors.ts';
 import { readRequest, speechFields } from '../../../speech.ts';
+import type { RouteTools } from '../../http/route-tools.ts';
 import { callWith } from '../contract-calls.ts';
 
 export interface Tool {
@@ -29,13 +30,7 @@ export interface Tool {
   run(call: Call, given: Fields): Promise<object[]>;
 }
 
-export interface ToolsOptions {
-  speech: SpeechOperations;
-  voices: VoiceOperations;
-  handlers: { voices: object; jobs: object; usage: object };
-}
-
-export const createTools = ({ speech, voices, handlers }: ToolsOptions): readonly Tool[] => [
+export const createTools = ({ speech, voices, handlers }: RouteTools): readonly Tool[] => [
   createSpeak(speech, voices),
   createTool('list_voices', VoiceService.method.listVoices, handlers.voices, {
     description: 'Lists the voices that this key may use. Returns a page; for the next one, send its next_cursor.',

@@ -1,0 +1,15 @@
+// What routes are made of: the operations of the service, the admission of callers, and the settings of the gateway.
+import type { Operations } from '../../api.ts';
+import type { Admission } from './admission.ts';
+import type { EventSender } from './synthesis/event-sender.ts';
+
+export interface RouteTools extends Operations {
+  admission: Admission;
+  eventSender: EventSender;
+  /** Aborts when the service begins to stop. */
+  leaving: AbortSignal;
+  isStrict: boolean;
+  isAllowedOrigin(origin: string): boolean;
+  readerStallMs: number;
+  baseUrl(): string;
+}
