@@ -14,7 +14,6 @@ export const slowFiles: readonly string[] = [
   'test/app/cli/say.test.ts',
   'test/app/cli/serve.test.ts',
   'test/app/cli/speech-dispatcher.test.ts',
-  'test/app/cli/voice-get-default.test.ts',
   'test/app/cli/voice-get.test.ts',
   'test/app/cli/voice.test.ts',
   'test/transports/vendors/elevenlabs-contexts.test.ts',

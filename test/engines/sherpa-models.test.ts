@@ -19,14 +19,42 @@ import { newFolder } from '../new-folder.ts';
 import { collectSpeech } from '../speech/collect-speech.ts';
 import { parseSpeechRequest } from '../speech/parse-request.ts';
 import { wavHeader } from './google-server.ts';
-import { espeak, header, type ModelContents, makeModelFolder, phonemes } from './model-folders.ts';
-import { float, int64 } from './onnx-writer.ts';
+import { float, floats, int64, node, type ValueShape, writeOnnx } from './onnx-writer.ts';
 import { makeTinyPocket } from './tiny-pocket.ts';
 import { hummed, makeTinySupertonic, makeTinyVoice, tinyVoiceFiles } from './tiny-supertonic.ts';
 
 const root = newFolder(afterAll);
 
-const makeFolder = (name: string, files: ModelContents) => makeModelFolder(root, name, files);
+type ModelContents = Readonly<Record<string, string | Uint8Array>>;
+
+/** A folder of this name, in a new folder. */
+async function makeFolder(name: string, files: ModelContents): Promise<string> {
+  const folder = join(await mkdtemp(join(root, 'case-')), name);
+  await mkdir(join(folder, 'espeak-ng-data'), { recursive: true });
+  for (const [file, content] of Object.entries(files)) await writeFile(join(folder, file), content);
+  return folder;
+}
+
+const espeak: ModelContents = Object.fromEntries(
+  ['phontab', 'phonindex', 'phondata', 'intonations'].map((file) => [`espeak-ng-data/${file}`, 'x']),
+);
+const phonemes = '_ 0\n^ 1\n$ 2\n  3\na 4\n, 5\n';
+
+/** The header of a model with inputs of these types, and its metadata. */
+function header(
+  types: readonly number[],
+  metadata: Readonly<Record<string, string>> = {},
+  names: readonly string[] = [],
+): Uint8Array {
+  const inputs = types.map((type, n): ValueShape => [names[n] ?? `input${n}`, type, [1]]);
+  return writeOnnx({
+    inputs,
+    outputs: [['y', 1, [1]]],
+    constants: { weights: floats([4], [1, 2, 3, 4]) },
+    nodes: [node('Identity', ['weights'], ['y'])],
+    metadata,
+  });
+}
 
 const i = int64;
 const f = float;

@@ -1,4 +1,5 @@
-// Tests that a model is installed by name, URL or file and can speak, or is refused and leaves nothing behind.
+// Tests that a model is installed by name, URL or file and can speak, or is refused and leaves nothing behind. As a
+// program, the best voice becomes the default of a running service, and models are downloaded through a proxy.
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises';
@@ -10,10 +11,14 @@ import { voiceCommand } from '../../../src/app/cli/voice.ts';
 import { findLibrary } from '../../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { makeTinyPocket } from '../../engines/tiny-pocket.ts';
 import { tinyVoiceFiles } from '../../engines/tiny-supertonic.ts';
+import { openConnectProxy } from '../../library/models/connect-proxy.ts';
 import { type Mirror, openMirror, sha256Of } from '../../library/models/model-mirror.ts';
 import { newFolder } from '../../new-folder.ts';
 import { bzip2, tarOf, writeZip } from '../../platform/archives/archive-writer.ts';
 import { isInstalled } from '../../programs.ts';
+import { testCertificate } from '../../transports/rpc/test-certificate.ts';
+import { runMain } from './run-main.ts';
+import { serve } from './serving-program.ts';
 import { main, runSonant } from './sonant-program.ts';
 
 let place: string;
@@ -43,6 +48,13 @@ const row = {
   commercial: true,
 };
 
+/** Settings of a program that finds these models at the mirror. */
+async function settingsFor(models: object[], modelsUrl = mirror.url) {
+  const modelsFile = join(place, 'models.json');
+  await writeFile(modelsFile, JSON.stringify({ models }));
+  return { SONANT_MODELS: modelsFile, SONANT_MODELS_URL: modelsUrl, NO_PROXY: '127.0.0.1' };
+}
+
 interface Run {
   table?: object[];
   modelsUrl?: string;
@@ -51,8 +63,7 @@ interface Run {
 
 /** Runs the command and returns its output. */
 async function voice(args: string[], { table = [row], modelsUrl = mirror.url, ask }: Run = {}): Promise<string> {
-  const modelsFile = join(place, 'models.json');
-  await writeFile(modelsFile, JSON.stringify({ models: table }));
+  const { SONANT_MODELS: modelsFile } = await settingsFor(table);
   const printed: string[] = [];
   const settings = { dataDir: join(place, 'data'), modelsFile, modelsUrl };
   const line: CommandLine = {
@@ -138,10 +149,8 @@ describe('a licence that forbids commercial use', () => {
     expect(await voice(['get', 'amy'], { table, ask: async () => 'yes' })).toMatch('amy is installed');
   });
   test.skipIf(!isInstalled('script'))('is asked for, with progress, where there is a terminal', async () => {
-    await writeFile(join(place, 'models.json'), JSON.stringify({ models: table }));
     const { PATH, NODE_COMPILE_CACHE } = process.env;
-    const sonant = { SONANT_MODELS: 'models.json', SONANT_MODELS_URL: mirror.url, NO_PROXY: '127.0.0.1' };
-    const env = { PATH, NODE_COMPILE_CACHE, TERM: 'xterm', ...sonant };
+    const env = { PATH, NODE_COMPILE_CACHE, TERM: 'xterm', ...(await settingsFor(table)) };
     for (const [answer, code, told] of [
       ['no\n', 1, 'you did not accept it'],
       ['yes\n', 0, 'amy is installed'],
@@ -281,3 +290,53 @@ test('imports that were killed are cleaned up by the next one', async () => {
   await voice(['get', 'amy']);
   expect(await there()).toEqual(['.downloads', 'amy']);
 });
+
+test('the best voice of a model becomes the default one, of a service that runs meanwhile too', async () => {
+  const choir = bzip2(tarOf('choir', { ...files, ...tinyVoiceFiles({ speakers: 3 }) }));
+  mirror.files.set('tts-models/choir.tar.bz2', choir);
+  const url = `${elsewhere}/tts-models/choir.tar.bz2`;
+  const table = [row, { ...row, name: 'choir', url, ...pinOf(choir), voices: 3, best_voice: '2' }];
+  const env = await settingsFor(table);
+  const service = await serve([], env);
+  const spoken = async () => {
+    const answer = await fetch(`${service.url}/v1/audio/speech`, {
+      method: 'POST',
+      headers: { 'X-API-Key': service.key, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ input: 'Hello there.', voice: 'alloy' }),
+    });
+    await answer.arrayBuffer();
+    return answer.headers.get('X-Voice-Id');
+  };
+  expect(await spoken()).toBe('arthur');
+  const got = await runMain(service.folder, ['voice', 'get', 'choir', '--default'], '', env);
+  expect(got).toMatchObject({ code: 0, out: expect.stringMatching(/\nchoir-2 is the default voice \(chosen\)\.\n$/) });
+  await expect.poll(spoken, { timeout: 30_000, interval: 100 }).toBe('choir-2');
+  const other = await runMain(service.folder, ['voice', 'get', 'amy', '--default', '--json'], '', env);
+  expect(JSON.parse(other.out)).toMatchObject({ is_new: true, voice_ids: ['amy'], chosen_voice_id: 'amy' });
+  const again = await runMain(service.folder, ['voice', 'get', 'choir', '--default'], '', env);
+  expect(again.out).toMatch(/choir is already installed.*\nchoir-2 is the default voice/);
+  await runMain(service.folder, ['voice', 'remove', 'choir'], '', env);
+  await expect.poll(spoken, { timeout: 30_000, interval: 100 }).toBe('arthur');
+});
+
+test('the program tells each time that it tries the source again', async () => {
+  mirror.fault = (request, response) => request.count === 1 && !!response.writeHead(503).end();
+  const env = await settingsFor([row]);
+  const { code, err } = await runMain(place, ['voice', 'get', 'amy'], '', env);
+  const { host } = new URL(mirror.url);
+  const told = `sonant: cannot download from ${host}: it returned status 503; trying again in 0.5 s (attempt 2 of 7)\n`;
+  expect([code, err]).toEqual([0, told]);
+});
+
+test('the program fetches over HTTPS through the proxy and with the certificates that the environment names', async () => {
+  await using proxy = await openConnectProxy(mirror.url);
+  const env = { ...(await settingsFor([row], 'https://localhost:9')), HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
+  const refused = await runSonant(place, ['voice', 'get', 'amy', '--json'], '', env);
+  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('self-signed certificate') });
+  const certificates = join(place, 'ca.pem');
+  await writeFile(certificates, testCertificate.cert);
+  const trusting = { ...env, NODE_EXTRA_CA_CERTS: certificates };
+  const got = await runSonant(place, ['voice', 'get', 'amy', '--json'], '', trusting);
+  expect(got).toMatchObject({ code: 0, err: '', out: expect.stringContaining('"voice_ids":["amy"]') });
+  expect(new Set(proxy.asked)).toEqual(new Set(['localhost:9']));
+}, 60_000);
