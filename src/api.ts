@@ -4,7 +4,7 @@
 
 export { anonymous, type Call, callerLeft, type EndedCall } from './api/call.ts';
 export { idempotencyKeyCharsMax, liveWaitingCharsMax, liveWaitingTurnsMax } from './api/call-limits.ts';
-export { type Idempotency, parseIdempotencyKey } from './api/idempotency.ts';
+export { parseIdempotencyKey } from './api/idempotency.ts';
 export { toEnum } from './api/messages.ts';
 export { type Operation, operationOf, speechOperations, voiceOperations } from './api/operation.ts';
 export { createOperations, type Operations } from './api/operations.ts';
