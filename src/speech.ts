@@ -60,10 +60,11 @@ export {
 
 // Plans
 
+export type { PlannedCut } from './speech/cast.ts';
 export { charsPerSecond, type Estimate, estimateSpeech, expectedBytesOf } from './speech/estimate.ts';
 export { bestCasting, type Feed, type Plan } from './speech/plan.ts';
+export { cutsOf } from './speech/prefetch.ts';
 export type { KeepSegment, SegmentChecks, SpeakOptions } from './speech/spoken-plan.ts';
-export { cutsOf, type PlannedCut } from './speech/text-cutter.ts';
 export { createWordAt, type TimedWord } from './speech/word-timing.ts';
 
 // Synthesis

@@ -5,13 +5,10 @@
 export { pausesMsMax, withoutVendorTags } from './text/inline-tags.ts';
 export {
   type Emphasis,
-  type MarkedItem,
-  type MarkedRun,
   type MarkedText,
   MarkupFault,
   positionIn,
   type RunStyle,
-  type Said,
   type VoiceName,
 } from './text/marked-text.ts';
 export { type MarkupKind, readMarkup } from './text/read-markup.ts';
@@ -19,33 +16,24 @@ export { isSsml, readSsml } from './text/ssml.ts';
 
 // Segments
 
-export type { ReadingState } from './text/paragraphs.ts';
 export { PartCutter } from './text/part-cutter.ts';
-export { type Break, type Cut, type SegmentOptions, type Span, segmentSteps } from './text/segment.ts';
+export type { Break, Cut, Span } from './text/segment.ts';
+export { createLayout, createTextCutter, type Diction, type LaidItem, type TextCut } from './text/text-cutter.ts';
 export { breakStrength } from './text/tokenize.ts';
 
 // What is said instead of the written text
 
 export { applyLexicons } from './text/apply-lexicons.ts';
+export { createOffsets, type PhonemeRange } from './text/flat-text.ts';
 export {
-  createOffsets,
-  type FlatText,
-  flatten,
-  type OffsetOf,
-  type PhonemeRange,
-  type Resolve,
-} from './text/flat-text.ts';
-export {
-  compileLexicon,
   findPhonemeFault,
   type LetterCase,
   type Lexicon,
   type LexiconEntry,
   lexiconSteps,
 } from './text/lexicon.ts';
-export { normalizeText, sayText } from './text/normalize-text.ts';
+export { normalizeText } from './text/normalize-text.ts';
 export { readPls, toXml, writePls } from './text/pls.ts';
-export { sayAs } from './text/say-as.ts';
 
 // What was heard
 

@@ -1,9 +1,13 @@
 // Finds the cast of a request before anything is spoken: the request's own voice and the voices named in its markup.
-// Each voice is found once, with the engines that can speak it. A `Casting` chooses one engine per voice.
+// Each voice is found once, with the engines that can speak it. A `Casting` chooses one engine per voice. A `Rendering`
+// is how a run of text is spoken: engine, voice, language, speed, pitch and volume. If an engine lacks a feature, the
+// text is spoken plainly and the feature is reported as ignored.
 import { joinOrigins, type Origin, sourceTypes } from '../audio.ts';
-import type { EngineCapabilities } from '../engines.ts';
+import type { EngineCapabilities, Segment, Voice } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
-import { type MarkedText, positionIn, type RunStyle, type VoiceName } from '../text.ts';
+import { type Diction, type MarkedText, positionIn, type RunStyle, type TextCut, type VoiceName } from '../text.ts';
+import { speakingRates } from './fields.ts';
+import type { SpeechRequest } from './request.ts';
 import { type Binding, isSpokenBy, nearestVoice, type OfferedVoice, type Voices } from './voice.ts';
 
 /** A voice that speaks in a request. */
@@ -130,4 +134,94 @@ export function originOf(marking: Marking | undefined, { main, others }: Cast, c
     };
   });
   return joinOrigins(origins);
+}
+
+export interface Rendering extends Diction {
+  /** The voice as callers see it. */
+  voice: Voice;
+  cast: CastVoice;
+  /** Aborts when the voice may no longer be used. */
+  ended: AbortSignal | undefined;
+  binding: Binding;
+  capabilities: EngineCapabilities;
+  /** Speed passed to the engine; `tempo` is the factor by which the audio is stretched afterwards. */
+  engineRate: number;
+  tempo: number;
+  /** Sum of the gains of the voice and the markup. */
+  gainDb: number;
+  pitch: number;
+  /** The instructions and the seed of the request, if the engine supports them. */
+  manner: Pick<Segment, 'instructions' | 'seed'>;
+}
+
+export type PlannedCut = TextCut<Rendering>;
+
+interface RenderOptions {
+  cast: Cast;
+  casting: Casting;
+  request: Pick<SpeechRequest, 'speakingRate' | 'normalize' | 'instructions' | 'seed'>;
+  /** Called with the name of markup, or of a field, that has no effect. */
+  ignore(what: string): void;
+}
+
+const gainDbMax = 12;
+
+/** Returns a function that decides how text of a style is spoken. */
+export function createRenderings(options: RenderOptions) {
+  const renderings = new Map<CastVoice, Map<string, Rendering>>();
+  return (style: RunStyle): Rendering => {
+    const voice = options.cast.voiceOf(style);
+    const known = renderings.get(voice) ?? new Map<string, Rendering>();
+    renderings.set(voice, known);
+    const { languageCode = '', isOwnLanguage, rate, gainDb, pitch } = style;
+    const key = [languageCode, isOwnLanguage, rate, gainDb, pitch].join(' ');
+    const rendering = known.get(key) ?? sameAs(render(voice, style, options), known.values());
+    known.set(key, rendering);
+    return rendering;
+  };
+}
+
+/** Returns an identical rendering from `others`, or else `rendering`. */
+function sameAs(rendering: Rendering, others: Iterable<Rendering>): Rendering {
+  const keys = ['binding', 'languageCode', 'engineRate', 'tempo', 'gainDb', 'pitch'] as const;
+  for (const other of others) if (keys.every((key) => other[key] === rendering[key])) return other;
+  return rendering;
+}
+
+function render(cast: CastVoice, style: RunStyle, { casting, request, ignore }: RenderOptions): Rendering {
+  const { offered, languageCode: usual } = cast;
+  const binding = casting(cast);
+  const wanted = style.languageCode;
+  const speaks = (code: string) => isSpokenBy(offered.voice, code) && isSpokenBy(binding.speaker, code);
+  if (wanted !== undefined && style.isOwnLanguage && !speaks(wanted)) ignore('lang');
+  const languageCode = wanted !== undefined && speaks(wanted) ? wanted : usual;
+  const capabilities = capabilitiesOf(binding, languageCode);
+  const within = (value: number, { min, max }: { min: number; max: number }, what: string): number => {
+    const possible = Math.min(Math.max(value, min), max);
+    if (possible !== value) ignore(what);
+    return possible;
+  };
+  const honoured = <Name extends 'instructions' | 'seed'>(name: Name) => {
+    const value = request[name];
+    if (value !== undefined && !capabilities[name]) ignore(name);
+    return value !== undefined && capabilities[name] ? { [name]: value } : {};
+  };
+  const rate = within(request.speakingRate * style.rate, speakingRates, 'prosody.rate');
+  const { min, max } = capabilities.speakingRates;
+  const engineRate = Math.min(Math.max(rate, min), max);
+  return {
+    voice: offered.voice,
+    cast,
+    ended: offered.kept?.ended,
+    binding,
+    capabilities,
+    languageCode,
+    engineRate,
+    tempo: rate / engineRate,
+    gainDb: binding.speaker.gainDb + within(style.gainDb, { min: -Infinity, max: gainDbMax }, 'prosody.volume'),
+    pitch: within(style.pitch, capabilities.pitches ?? { min: 1, max: 1 }, 'prosody.pitch'),
+    manner: { ...honoured('instructions'), ...honoured('seed') },
+    spellOut: request.normalize && !capabilities.readsNumbers,
+    toPhonemes: (ipa) => binding.engine.toPhonemes?.(ipa, binding.speaker, languageCode),
+  };
 }

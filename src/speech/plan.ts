@@ -6,13 +6,22 @@ import { audioFormats } from '../audio.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
 import { createId } from '../platform/runtime/id.ts';
 import { ownTurn } from '../platform/runtime/steps.ts';
-import { inspectScripts, type MarkedText } from '../text.ts';
+import { createLayout, createTextCutter, inspectScripts, type LaidItem, type MarkedText } from '../text.ts';
 import { hashOfSound } from './cache-key.ts';
-import { type Cast, type Casting, type CastVoice, findCast, type Marking, originOf } from './cast.ts';
+import {
+  type Cast,
+  type Casting,
+  type CastVoice,
+  createRenderings,
+  findCast,
+  type Marking,
+  originOf,
+  type PlannedCut,
+  type Rendering,
+} from './cast.ts';
 import { autoLanguage, languageCodeDefault, ownLanguage } from './fields.ts';
 import { createLanguageMarker } from './guess-languages.ts';
-import type { CutSource } from './prefetch.ts';
-import { createRenderer, type RenderedItem } from './rendering.ts';
+import { type CutSource, cutsOf, peekSpoken } from './prefetch.ts';
 import type { SpeechRequest } from './request.ts';
 import {
   applyVoiceLexicons,
@@ -24,7 +33,6 @@ import {
 } from './request-lexicons.ts';
 import type { SpeechInfo, Warning } from './speech-events.ts';
 import type { VoiceStatus } from './stored-voices.ts';
-import { type CutSteps, createTextCutter, cutsOf, type PlannedCut, peekSpoken } from './text-cutter.ts';
 import { type Binding, blendOf, isSpokenBy, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
 
 export interface Plan {
@@ -240,19 +248,19 @@ interface Cutting {
 /** Cuts texts that have been read. The last of them may end the request. */
 async function cutTexts({ cast, texts, lexiconVersions }: ReadTexts, cutting: Cutting, isEnd: boolean) {
   const { request, markLanguages, cutText } = cutting;
-  const render = createRenderer({ cast, ...cutting });
+  const layOut = createLayout(createRenderings({ cast, ...cutting }), cutting.ignore);
   const hasLanguages = lexiconVersions.length > 0;
   // The whole text is checked before the first audio, because warnings precede the audio. Guessing the languages is
   // slow, so it is deferred if no warning depends on the languages.
   const isLater = request.languageCode === autoLanguage && !hasLanguages && !texts.some(hasMarkup);
-  const rendered: { text: MarkedText; items: Iterable<RenderedItem> }[] = [];
+  const rendered: { text: MarkedText; items: Iterable<LaidItem<Rendering>> }[] = [];
   for (const text of texts) {
-    const items = () => render(hasLanguages ? text : markLanguages(text, cast));
-    if (isLater) render(text);
+    const items = () => layOut(hasLanguages ? text : markLanguages(text, cast));
+    if (isLater) layOut(text);
     else if (rendered.length > 0) await ownTurn();
     rendered.push({ text, items: isLater ? later(items) : items() });
   }
-  function* steps(): CutSteps {
+  function* steps(): Generator<PlannedCut | undefined, undefined> {
     for (const [i, { text, items }] of rendered.entries())
       yield* cutText(text, items, isEnd && i === rendered.length - 1);
   }

@@ -5,14 +5,12 @@ import type { SpokenPcm, WordTime } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
 import { join } from '../platform/pcm.ts';
 import type { Break } from '../text.ts';
-import { DcFilter } from './dc-filter.ts';
+import type { PlannedCut, Rendering } from './cast.ts';
 import { autoLanguage } from './fields.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
-import type { Rendering } from './rendering.ts';
 import type { SpeechRequest } from './request.ts';
-import { SeamTrimmer } from './seam.ts';
+import { DcFilter, EmphasisEnvelope, SeamTrimmer } from './sample-filters.ts';
 import type { SpeechMark, SpeechTimestamps } from './speech-events.ts';
-import { EmphasisEnvelope, type PlannedCut } from './text-cutter.ts';
 import {
   createWordAt,
   engineWords,

@@ -2,7 +2,7 @@
 // clone, and encodes the audio of all cuts into one file.
 import type { EngineGuards, Segment, SegmentCheck, SpokenPcm, TakeTurn } from '../engines.ts';
 import type { Pace } from '../platform/pace.ts';
-import type { Casting } from './cast.ts';
+import type { Casting, PlannedCut } from './cast.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
 import type { CutPlan } from './plan.ts';
 import { RequestSound } from './request-sound.ts';
@@ -15,7 +15,6 @@ import {
   type SpeechEvent,
   type Suspect,
 } from './speech-events.ts';
-import type { PlannedCut } from './text-cutter.ts';
 import type { Binding } from './voice.ts';
 import { createWordAt, roundToMs, type WordAt } from './word-timing.ts';
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { toInt16 } from '../../src/audio/level.ts';
 import { join } from '../../src/platform/pcm.ts';
-import { SeamTrimmer } from '../../src/speech/seam.ts';
+import { SeamTrimmer } from '../../src/speech/sample-filters.ts';
 import { pieces } from './in-pieces.ts';
 import { noise } from './measure-tone.ts';
 

@@ -1,5 +1,5 @@
 // Finds the silences in 16-bit samples.
-import { loudFrom } from '../../src/speech/seam.ts';
+import { loudFrom } from '../../src/speech/sample-filters.ts';
 
 export interface Gap {
   startSeconds: number;

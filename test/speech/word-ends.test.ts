@@ -1,7 +1,7 @@
 // Tests that the last word ends when its sound does, in every API and at any speed, with an engine that times its words.
 import { afterAll, expect, test } from 'vitest';
 import { openFlite } from '../../src/engines/flite/flite.ts';
-import { loudFrom } from '../../src/speech/seam.ts';
+import { loudFrom } from '../../src/speech/sample-filters.ts';
 import { eventsIn, soundIn } from '../transports/http/event-reader.ts';
 import { openTestGateway } from '../transports/http/open-gateway.ts';
 

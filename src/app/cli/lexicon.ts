@@ -14,7 +14,7 @@ import { Failure } from '../../platform/errors.ts';
 import { atOnce } from '../../platform/runtime/steps.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import type { OfferedLexicon } from '../../speech.ts';
-import { compileLexicon, type LexiconEntry, toLanguageCode, writePls } from '../../text.ts';
+import { type LexiconEntry, lexiconSteps, toLanguageCode, writePls } from '../../text.ts';
 import {
   type Command,
   CommandError,
@@ -180,6 +180,6 @@ async function withFileFaults<Result>(path: string, work: () => Promise<Result>)
 export const openLexiconFile = (path: string): Promise<OfferedLexicon> =>
   withFileFaults(path, async () => {
     const { entries, version } = checkFile(await readLexiconFile(path));
-    const compiled = compileLexicon(JSON.parse(entries));
+    const compiled = atOnce(lexiconSteps(JSON.parse(entries)));
     return { lexiconId: path, ownerId: undefined, access: 'everyone', version, compile: async () => compiled };
   });

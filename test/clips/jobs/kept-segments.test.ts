@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import { LeaseLost, type SegmentRow } from '../../../src/clips/jobs/job-segment-rows.ts';
 import { type KeepSegmentsOptions, keepSegments } from '../../../src/clips/jobs/kept-segments.ts';
 import type { SegmentCheck } from '../../../src/engines/guard.ts';
+import type { PlannedCut } from '../../../src/speech/cast.ts';
 import type { SegmentChecks } from '../../../src/speech/spoken-plan.ts';
-import type { PlannedCut } from '../../../src/speech/text-cutter.ts';
 
 const { signal } = new AbortController();
 const check: SegmentCheck = { takes: 2, seed: 3, faults: ['silence'] };
