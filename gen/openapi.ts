@@ -8,6 +8,8 @@ export type ReturnFormat = "url" | "buffer";
 
 export type Markup = "ssml" | "pauses";
 
+export type Verify = "off" | "report" | "repair";
+
 export type CaptionFormat = "srt" | "vtt";
 
 export type SpeechMethod = "rest" | "streaming";
@@ -41,6 +43,8 @@ export type SpeechRequest = {
   seed?: number | null;
   /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. All pauses together last at most 600 seconds. */
   text?: string | null;
+  /** Whether a recognizer hears if the speech says its text. The result is in X-Speech-Check. Default: off. */
+  verify?: Verify | null;
   /** Formats of the captions to store with the audio; only with a link. Default: no captions. */
   captions?: CaptionFormat[] | null;
   /** `rest` returns the audio of `text` when all of it is synthesized; `streaming` returns the audio of `text_chunks` while it is being synthesized. */
@@ -165,8 +169,12 @@ export type SuspectSegment = {
   start: number;
   /** End of the segment, in seconds from the first sample of the stream. */
   end: number;
-  /** What was found: "cut_off", "held_sound", "repeated", "silence", "too_long" or "too_short". */
+  /** What was found: "cut_off", "held_sound", "repeated", "silence", "too_long" or "too_short"; with `verify`, also "words_differ". */
   faults: string[];
+  /** With "words_differ", the text of the segment. */
+  said?: string;
+  /** With "words_differ", what the recognizer heard instead. */
+  heard?: string;
 };
 
 /** The end of a complete stream. */
@@ -187,6 +195,8 @@ export type SpeechDoneEvent = {
   usage: SpeechUsage;
   /** Segments that may not say their text, for example because words are repeated or cut off. */
   suspects?: SuspectSegment[];
+  /** With `verify`, the number of segments that the recognizer did not check, for example because it did not answer. */
+  unchecked?: number;
 };
 
 /** The last event, if synthesis failed after the first audio. */
@@ -239,6 +249,8 @@ export type AudioRequest = {
   seed?: number | null;
   /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. All pauses together last at most 600 seconds. */
   text?: string | null;
+  /** Whether a recognizer hears if the speech says its text. The result is in X-Speech-Check. Default: off. */
+  verify?: Verify | null;
   /** `rest` returns the audio of `text` when all of it is synthesized; `streaming` returns the audio of `text_chunks` while it is being synthesized. */
   method?: SpeechMethod | null;
 };
@@ -290,6 +302,8 @@ export type StreamRequest = {
   seed?: number | null;
   /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. All pauses together last at most 600 seconds. */
   text?: string | null;
+  /** Whether a recognizer hears if the speech says its text. The result is in X-Speech-Check. Default: off. */
+  verify?: Verify | null;
   /** The only value. */
   method?: SpeechMethod | null;
 };
@@ -360,6 +374,8 @@ export type CreateJob = {
   seed?: number | null;
   /** Where the voice says, in its language, that it is synthetic: before the first chapter, or before every chapter if the chapter files are used separately. The sentence is charged. Default: nowhere. */
   disclosure?: Disclosure | null;
+  /** Whether a recognizer hears if the speech says its text. The result is in `suspects` of the chapters. Default: off. */
+  verify?: Verify | null;
 };
 
 /** Progress of the job. */
@@ -382,8 +398,10 @@ export type JobSuspect = {
   offset: number;
   /** The sentence, or its first 200 characters. */
   text: string;
-  /** What was found: "cut_off", "held_sound", "repeated", "silence", "too_long" or "too_short". */
+  /** What was found: "cut_off", "held_sound", "repeated", "silence", "too_long" or "too_short"; with `verify`, also "words_differ". */
   faults: string[];
+  /** With "words_differ", what the recognizer heard instead of the sentence, or the first 200 characters of it. */
+  heard?: string;
 };
 
 /** A chapter of a job. */
@@ -404,6 +422,8 @@ export type JobChapter = {
   audio_url: string | null;
   /** Sentences whose audio may not say their text although they were spoken again; at most 100. */
   suspects: JobSuspect[];
+  /** With `verify`, the number of sentences that the recognizer did not check, for example because it did not answer. */
+  unchecked?: number;
 };
 
 export type JobError = {

@@ -22,9 +22,11 @@ export {
 
 // How engines are called
 
+export { CircuitBreaker } from './engines/circuit-breaker.ts';
 export {
   createEngineGuards,
   type EngineGuards,
+  type Listen,
   type Seat,
   type SegmentCheck,
   type TakeTurn,
@@ -41,4 +43,4 @@ export { type EnginesOptions, openEngines } from './engines/open-engines.ts';
 
 // How speech is checked
 
-export type { SpeechFault } from './engines/speech-check.ts';
+export type { Heard, SpeechFault } from './engines/speech-check.ts';

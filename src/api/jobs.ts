@@ -103,7 +103,7 @@ function toJob(job: Job, { baseUrl }: FileLinks) {
     endedAt: toTime(job.endedAtMs),
     expiresAt: toTime(job.expiresAtMs),
     progress: { chars, charsDone, chaptersDone, seconds, etaSeconds: etaOf(job) },
-    chapters: job.chapters.map(({ title, voiceId, chars, charsDone, start, end, audioId, suspects }) => ({
+    chapters: job.chapters.map(({ title, voiceId, chars, charsDone, start, end, audioId, suspects, unchecked }) => ({
       title,
       voiceId,
       chars,
@@ -112,6 +112,7 @@ function toJob(job: Job, { baseUrl }: FileLinks) {
       end: end === undefined ? undefined : roundSeconds(end),
       audioUrl: audioUrlOf(audioId),
       suspects: [...suspects],
+      unchecked,
     })),
     audioUrl: audioUrlOf(audioId),
     captions: audioId === null ? {} : Object.fromEntries(captions.map((kind) => [kind, urlOf(audioId, kind)])),

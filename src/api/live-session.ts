@@ -50,7 +50,10 @@ export type LiveEvent =
   | { type: 'audio'; turn: number; audio: Uint8Array }
   | ({ type: 'timestamps'; turn: number } & Pick<SpeechEventOf<'timestamps'>, 'words' | 'quality' | 'languageCode'>)
   | ({ turn: number } & Omit<SpeechEventOf<'mark'>, 'chunkIndex'>)
-  | ({ type: 'flushed'; turn: number; chars: number; seconds: number } & Pick<SpeechEventOf<'done'>, 'suspects'>)
+  | ({ type: 'flushed'; turn: number; chars: number; seconds: number } & Pick<
+      SpeechEventOf<'done'>,
+      'suspects' | 'unchecked'
+    >)
   | ({ type: 'interrupted'; turn: number } & Heard)
   | { type: 'done'; chars: number; seconds: number };
 
@@ -182,7 +185,7 @@ export class LiveSession {
       case 'mark':
         return toMark(index, event);
       case 'done':
-        return { ...this.#flushed(turn, event.seconds), suspects: event.suspects };
+        return { ...this.#flushed(turn, event.seconds), suspects: event.suspects, unchecked: event.unchecked };
       case 'timestamps': {
         const { quality, languageCode } = event;
         const words = turn.locate(event);

@@ -38,8 +38,8 @@ export function toStreamResponse(event: SpeechEvent): MessageInitShape<typeof St
     }
     case 'done': {
       const { chars, seconds, byteCount, audioUrl = '' } = event;
-      const suspects = toSuspects(event);
-      return toEvent('done', { chars, duration: toDuration(seconds), bytes: BigInt(byteCount), audioUrl, suspects });
+      const checked = toChecked(event);
+      return toEvent('done', { chars, duration: toDuration(seconds), bytes: BigInt(byteCount), audioUrl, ...checked });
     }
   }
 }
@@ -62,7 +62,7 @@ export function toLiveResponse(event: LiveEvent): MessageInitShape<typeof LiveSp
         turn: event.turn,
         chars: event.chars,
         duration: toDuration(event.seconds),
-        suspects: toSuspects(event),
+        ...toChecked(event),
       });
     case 'done':
       return toEvent('done', { chars: event.chars, duration: toDuration(event.seconds) });
@@ -114,13 +114,17 @@ const toMark = ({ kind, name, seconds }: Pick<SpeechEventOf<'mark'>, 'kind' | 'n
   time: roundSeconds(seconds),
 });
 
-const toSuspects = ({ suspects = [] }: Pick<SpeechEventOf<'done'>, 'suspects'>) =>
-  suspects.map(({ startSeconds, endSeconds, chunkIndex, faults }) => ({
+const toChecked = ({ suspects = [], unchecked = 0 }: Pick<SpeechEventOf<'done'>, 'suspects' | 'unchecked'>) => ({
+  suspects: suspects.map(({ startSeconds, endSeconds, chunkIndex, faults, said = '', heard = '' }) => ({
     chunkIndex,
     start: roundSeconds(startSeconds),
     end: roundSeconds(endSeconds),
     faults: [...faults],
-  }));
+    said,
+    heard,
+  })),
+  unchecked,
+});
 
 /** Rounds to whole microseconds. */
 export function toDuration(seconds: number) {

@@ -82,7 +82,7 @@ export const accountOf = ({ accountId, callerId }: Caller): string => accountId 
 
 export function toClipRow(
   info: SpeechInfo,
-  done: Pick<SpeechEventOf<'done'>, 'byteCount' | 'seconds' | 'chars' | 'suspects'>,
+  done: Pick<SpeechEventOf<'done'>, 'byteCount' | 'seconds' | 'chars' | 'suspects' | 'unchecked'>,
   { keepMs, caller, isLinked, isCached }: ClipRowOptions,
 ): ClipRow {
   const now = Date.now();
@@ -90,7 +90,8 @@ export function toClipRow(
     clipId: info.audioId,
     ownerId: caller.callerId,
     accountId: accountOf(caller),
-    cacheKey: isCached ? info.cacheKey!() : null,
+    // A later request may be checked.
+    cacheKey: isCached && !done.unchecked ? info.cacheKey!() : null,
     format: info.format,
     byteCount: done.byteCount,
     seconds: done.seconds,
@@ -110,9 +111,9 @@ export function toClipRow(
   };
 }
 
-const checkOf = ({ suspects }: Pick<SpeechEventOf<'done'>, 'suspects'>): SpeechCheck => {
-  if (!suspects) return 'unchecked';
-  return suspects.length > 0 ? 'suspect' : 'good';
+const checkOf = ({ suspects, unchecked }: Pick<SpeechEventOf<'done'>, 'suspects' | 'unchecked'>): SpeechCheck => {
+  if (suspects?.length) return 'suspect';
+  return suspects && !unchecked ? 'good' : 'unchecked';
 };
 
 /** Stores the captions and indexes the clip. Removes the clip after an error or if its voice has been deleted. */

@@ -1,7 +1,7 @@
 // The guard around an engine: waits for a turn (`TakeTurn`), enforces the engine's contract (run.ts), retries, opens
 // the circuit breaker, and rejects calls after the engine is closed. A segment is never repeated after any of its audio
 // was sent. Until then, temporary failures are retried, a segment with faulty audio is spoken once more, and a suspect
-// segment (speech-check.ts) up to twice; then its best take is sent.
+// segment (speech-check.ts) up to twice; then its best take is sent. A recognizer may hear what each take says.
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure, type Reason } from '../platform/errors.ts';
@@ -13,7 +13,7 @@ import type { Engine, EngineCapabilities, Segment, SpokenPcm, Voice } from './en
 import { type Run, SegmentReader } from './reader.ts';
 import { type RunPace, runEngine } from './run.ts';
 import { isSoundFault } from './sound-check.ts';
-import { createSpeechCheck, type SpeechFault } from './speech-check.ts';
+import { createSpeechCheck, type Heard, type SpeechFault } from './speech-check.ts';
 import { createVoiceDurations } from './voice-durations.ts';
 
 type SeatCapabilities = Pick<
@@ -44,9 +44,25 @@ interface SpeakOptions {
   take: TakeTurn;
   /** The pace of the call's reader. Default: the reader is never slow. */
   pace?: Pace | undefined;
-  /** Receives the result of the checks before the end of the audio is read. */
-  onChecked?: ((check: SegmentCheck) => void) | undefined;
+  /**
+   * Receives the result of the checks before the end of the audio is read, and the result when a recognizer has heard a
+   * segment that was sent before.
+   */
+  onChecked?: ((check: SegmentCheck, heard?: Promise<SegmentCheck>) => void) | undefined;
+  /** Default: no recognizer hears the segment. */
+  listen?: Listen | undefined;
+  /** Whether a held segment is spoken again if its words differ. */
+  repairs?: boolean | undefined;
+  /** Time at which the caller gives up. Default: never. */
+  deadlineMs?: number | undefined;
 }
+
+/** Has a recognizer hear a complete take. Undefined if the recognizer cannot be relied on. Never rejects. */
+export type Listen = (
+  segment: Segment,
+  pieces: readonly SpokenPcm[],
+  signal: AbortSignal,
+) => Promise<Heard | undefined>;
 
 /** What is known of the take that was sent. */
 export interface SegmentCheck {
@@ -85,6 +101,8 @@ const speakersKnownMax = 1_000;
 const attemptsMax = 3;
 /** How often a suspect segment is spoken again. */
 const retakesMax = 2;
+/** A retake may take this share of the time until the caller's deadline. */
+const shareOfTime = 0.5;
 /** Longer audio is sent before it is complete, and can then not be spoken again. */
 const heldSecondsMax = 60;
 const retryMsFirst = 250;
@@ -123,20 +141,29 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
   };
 
   return {
-    speak(asked: Segment, signal: AbortSignal, { take, pace, onChecked }: SpeakOptions): SegmentReader {
+    speak(asked: Segment, signal: AbortSignal, options: SpeakOptions): SegmentReader {
+      const { take, pace, onChecked, listen, repairs, deadlineMs = Infinity } = options;
+      const leftMs = () => Math.max(0, (deadlineMs - performance.now()) * shareOfTime);
+      const inTime = (by: AbortSignal) =>
+        deadlineMs === Infinity ? by : AbortSignal.any([by, AbortSignal.timeout(Math.floor(leftMs()))]);
       let segment = asked;
       const run: Run = async (push, by) => {
         let best: Take | undefined;
+        let hearing: Promise<void> | undefined;
         let takes = 1;
         for (let attempts = 1; ; attempts++) {
           let turn: Turn | undefined;
           let isHeard = false;
           let seconds = 0;
+          const sinceMs = performance.now();
+          const until = best ? inTime(by) : by;
+          const sound: SpokenPcm[] = [];
           const present: Take = { pieces: [], faults: undefined, seed: segment.seed };
           const check = createSpeechCheck(segment, durations, engine.capabilities);
           const hear = (piece: SpokenPcm) => {
             check.add(piece);
             present.pieces.push(piece);
+            if (listen) sound.push(piece);
             present.server = piece.server;
             seconds += secondsOf(piece);
             if (segment.isHeld && (best || seconds <= heldSecondsMax)) return;
@@ -144,10 +171,9 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
             for (const held of present.pieces.splice(0)) push(held);
           };
           try {
-            turn = await takeTurn(segment, by, take);
-            await runOnce(segment, turn, hear, by);
+            turn = await takeTurn(segment, until, take);
+            await runOnce(segment, turn, hear, until);
             present.faults = check.end();
-            noteCheck(segment, present);
           } catch (error) {
             by.throwIfAborted();
             if (!isHeard && best) break;
@@ -166,14 +192,26 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
             await sleep(waitMs, undefined, { signal: by });
             continue;
           }
-          if (!best || (present.faults && countFaults(present) < countFaults(best))) best = present;
-          if (isHeard || countFaults(best) === 0 || takes > retakesMax || !mayDiffer(engine, asked)) break;
+          const spoken = segment;
+          hearing = listen?.(spoken, sound, inTime(spoken.isHeld ? until : signal)).then((heard) => {
+            present.heard = heard;
+            present.isUnheard = heard === undefined;
+            noteCheck(spoken, present);
+          });
+          if (!hearing) noteCheck(spoken, present);
+          if (spoken.isHeld) await hearing;
+          if (!best || isBetter(present, best)) best = present;
+          const isGood = countFaults(best) === 0 && !(repairs && best.heard?.isSuspect);
+          const isLate = leftMs() < performance.now() - sinceMs;
+          if (isHeard || isGood || isLate || takes > retakesMax || !mayDiffer(engine, asked)) break;
           takes++;
           const { seed } = engine.capabilitiesOf?.(segment.voice, segment.languageCode) ?? engine.capabilities;
           segment = again(segment, seed ? firstSeed : undefined);
           retries({ engine: name });
         }
-        onChecked?.({ takes, seed: best.seed, faults: best.faults });
+        const sent = best;
+        const checked = () => toCheck(sent, takes);
+        onChecked?.(checked(), hearing?.then(checked));
         for (const piece of best.pieces) push(piece);
       };
       /** Repeats a segment whose audio was dropped. The repetition waits without priority. */
@@ -206,9 +244,31 @@ interface Take {
   faults: readonly SpeechFault[] | undefined;
   seed: number | undefined;
   server?: string | undefined;
+  heard?: Heard | undefined;
+  /** Whether a recognizer should have heard the take, and did not. */
+  isUnheard?: boolean;
 }
 
 const countFaults = ({ faults }: Take): number => faults?.length ?? 0;
+
+/**
+ * Whether a later take is better. What a recognizer hears only decides between takes with equally many faults, so that a
+ * wrong recognizer cannot replace good audio by worse.
+ */
+function isBetter(later: Take, best: Take): boolean {
+  const [count, countBest] = [countFaults(later), countFaults(best)];
+  if (count !== countBest) return count < countBest && later.faults !== undefined;
+  return later.heard !== undefined && later.heard.longestRun < (best.heard?.longestRun ?? Infinity);
+}
+
+/** All faults of a take; undefined if it could not be judged. */
+const faultsOf = ({ faults, heard }: Take): readonly SpeechFault[] | undefined =>
+  heard ? [...(faults ?? []), ...(heard.isSuspect ? ['words_differ' as const] : [])] : faults;
+
+function toCheck(take: Take, takes: number): SegmentCheck {
+  const { seed, heard } = take;
+  return { takes, seed, faults: faultsOf(take), heard: heard?.text, wordErrors: heard?.wordErrors };
+}
 
 /** Whether a segment may sound different when it is spoken again. A seed that the caller states is kept. */
 const mayDiffer = ({ capabilities }: Engine, { seed }: Segment): boolean =>
@@ -284,9 +344,12 @@ function createCheckNote({ name }: Engine, metrics: Metrics) {
   const help = 'Takes of segments by the result of the check: good, unchecked, or the first fault.';
   const checks = metrics.counter('sonant_speech_checks_total', help);
   const labelOf = createVoiceLabels();
-  return ({ voice: { voiceId }, clone }: Segment, { faults, server = '' }: Take): void => {
+  return ({ voice: { voiceId }, clone }: Segment, take: Take): void => {
     const voice = labelOf(voiceId, !clone);
-    checks({ engine: name, voice, server, result: faults ? (faults[0] ?? 'good') : 'unchecked' });
+    const { server = '', isUnheard = false } = take;
+    const faults = faultsOf(take);
+    const result = faults?.[0] ?? (faults && !isUnheard ? 'good' : 'unchecked');
+    checks({ engine: name, voice, server, result });
   };
 }
 

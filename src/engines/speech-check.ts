@@ -7,7 +7,20 @@ import { measureSpeech, type Repeat } from './speech-faults.ts';
 import { SpeechFrames } from './speech-frames.ts';
 import type { createVoiceDurations } from './voice-durations.ts';
 
-export type SpeechFault = 'cut_off' | 'held_sound' | 'repeated' | 'silence' | 'too_long' | 'too_short';
+export type SpeechFault =
+  | ('cut_off' | 'held_sound' | 'repeated' | 'silence' | 'too_long' | 'too_short')
+  // Only a recognizer finds this.
+  | 'words_differ';
+
+/** What a recognizer heard in a take. */
+export interface Heard {
+  text: string;
+  /** Number of words that differ from the text, and of those in the longest run. */
+  wordErrors: number;
+  longestRun: number;
+  /** Whether words were probably skipped, added or replaced, rather than misheard. */
+  isSuspect: boolean;
+}
 
 /** Measured with 2,000 good segments of five engines. */
 const endLevelMax = 0.02;

@@ -9,6 +9,8 @@ import { Schedule } from './schedule.ts';
 import type { speechSettings } from './settings.ts';
 import type { StoredVoices } from './stored-voices.ts';
 import { createSpeech } from './synthesize.ts';
+import { openTranscriber } from './transcription.ts';
+import { createVerifier } from './verification.ts';
 import { createVoices } from './voice.ts';
 
 type SpeechConfig = EnginesOptions['config'] & SettingValues<typeof speechSettings> & Provenance;
@@ -54,12 +56,15 @@ export async function openSpeech(options: OpenSpeechOptions) {
       ({ name }) => [{ engine: name }, lines.find((line) => line.name === name)?.waiting ?? 0] as const,
     );
   });
+  const { transcriptionUrl: url, transcriptionApiKey: apiKey, transcriptionModel: model } = config;
+  const transcriber = openTranscriber({ url, apiKey, model });
   const speech = createSpeech({
     voices,
     lexicons,
     schedule,
     guards,
     marking: markingOf(config),
+    verifier: transcriber && createVerifier(transcriber, { atOnceMax: config.transcriptionAtOnce }),
     waitMsMax: waitingSeconds * 1000,
   });
   const kept = opened.move();

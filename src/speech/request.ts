@@ -74,6 +74,8 @@ export interface SpeechRequest {
   bufferMs: number;
   /** In live speech, whether the voice first says that it is synthetic. */
   disclosure: boolean;
+  /** Whether a recognizer hears if the speech says its text; undefined if not. */
+  verify?: 'report' | 'repair' | undefined;
 }
 
 export interface RequestOptions {
@@ -166,6 +168,7 @@ export function toRequest(
     bufferBytesMax: values.bufferBytesMax ?? 0,
     bufferMs: values.bufferMs ?? 0,
     disclosure: values.disclosure ?? false,
+    ...(values.verify && values.verify !== 'off' && { verify: values.verify }),
   };
 }
 

@@ -37,7 +37,7 @@ export const speechSettings = {
   }),
   transcriptionUrl: urlSetting({
     name: 'SONANT_TRANSCRIPTION_URL',
-    help: 'Server with OpenAI’s transcription API, such as http://localhost:8000/v1, which checks what recordings say',
+    help: 'Server with OpenAI’s transcription API, such as http://localhost:8000/v1, which hears what speech says',
     mayHaveQuery: false,
   }),
   transcriptionApiKey: textSetting({
@@ -49,6 +49,12 @@ export const speechSettings = {
     name: 'SONANT_TRANSCRIPTION_MODEL',
     help: 'Model to request from the transcription server',
     fallback: 'whisper-1',
+  }),
+  transcriptionAtOnce: integerSetting({
+    name: 'SONANT_TRANSCRIPTION_AT_ONCE',
+    help: 'Segments of speech that this process sends to the transcription server at once, up to half of them for one account; more wait',
+    range: [1, 1000],
+    fallback: 4,
   }),
 };
 

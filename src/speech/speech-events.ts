@@ -86,6 +86,9 @@ export interface Suspect {
   startSeconds: number;
   endSeconds: number;
   faults: readonly SpeechFault[];
+  /** The text, and what a recognizer heard instead. */
+  said?: string | undefined;
+  heard?: string | undefined;
 }
 
 /** What was spoken for a segment, and the result of its checks. */
@@ -108,6 +111,8 @@ export interface SpeechDone {
   segments?: readonly SegmentReport[] | undefined;
   /** Undefined if no segment could be judged. */
   suspects?: readonly Suspect[] | undefined;
+  /** Number of segments that a recognizer should have heard, and did not. */
+  unchecked?: number | undefined;
   chars: number;
   seconds: number;
   byteCount: number;

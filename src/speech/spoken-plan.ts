@@ -1,6 +1,6 @@
 // The audio and the events of a plan. Calls the engine for each cut, with the clone's data if the voice of the cut is a
 // clone, and encodes the audio of all cuts into one file.
-import type { EngineGuards, Segment, SegmentCheck, SpokenPcm, TakeTurn } from '../engines.ts';
+import type { EngineGuards, Listen, Segment, SegmentCheck, SpokenPcm, TakeTurn } from '../engines.ts';
 import type { Pace } from '../platform/pace.ts';
 import type { Casting, PlannedCut } from './cast.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
@@ -27,6 +27,10 @@ export interface Speaking {
   pace?: Pace | undefined;
   /** Whether the request is bulk, so that its segments are not urgent. */
   isBulk?: boolean;
+  /** Has a recognizer hear segments. Default: none does. */
+  listen?: Listen | undefined;
+  /** Time at which the caller gives up. Default: never. */
+  deadlineMs?: number | undefined;
   /** The file of the turns of live speech. Default: the audio is a file of its own. */
   file?: FileOfTurns | undefined;
   /** Set for background work: each segment is spoken completely and stored. */
@@ -63,7 +67,9 @@ export interface SpeakOptions {
 }
 
 /** What a call needs to speak. */
-export interface Utterance extends SpeakOptions, Pick<Speaking, 'signal' | 'isBulk' | 'file' | 'kept'> {
+export interface Utterance
+  extends SpeakOptions,
+    Pick<Speaking, 'signal' | 'isBulk' | 'file' | 'kept' | 'listen' | 'deadlineMs'> {
   /** Cuts the texts for a choice of engines. */
   cut(casting: Casting): Promise<CutPlan>;
   /** Waits until the call may begin. */
@@ -94,8 +100,9 @@ export class SpokenPlan {
   #startSeconds = 0;
   /** Checks of cuts that are being spoken. */
   readonly #checks: SegmentChecks = new Map();
-  #suspects: Suspect[] | undefined;
-  readonly #segments: SegmentReport[] = [];
+  /** The cuts with words whose audio was encoded. A check is complete when its cut has been heard. */
+  readonly #spoken: { at: Place; check: SegmentCheck; report: Omit<SegmentReport, keyof SegmentCheck> }[] = [];
+  readonly #hearings: Promise<void>[] = [];
   #written: { chunkIndex: number; wordAt: WordAt } | undefined;
 
   constructor(plan: CutPlan, speaking: Speaking) {
@@ -144,10 +151,7 @@ export class SpokenPlan {
   finish(cut: PlannedCut, at: Omit<SpeechAudio, 'type' | 'audio'>): readonly SpeechEvent[] {
     const { chunkIndex, chunkChars: chars, rendering, endsChunk, endsRequest } = cut;
     const { sound, events } = this;
-    const { faults } = this.#report(cut);
-    if (faults) this.#suspects ??= [];
-    if (faults?.length)
-      this.#suspects!.push({ chunkIndex, startSeconds: sound.segmentSeconds, endSeconds: sound.seconds, faults });
+    this.#report(cut);
     // All audio of a chunk is sent before the end of the chunk is reported. The last chunk includes the audio that the
     // encoder held back.
     const audio = events.put(endsRequest ? sound.end() : nothing, at, true);
@@ -167,18 +171,20 @@ export class SpokenPlan {
     return [...audio, ...events.pass(told)];
   }
 
-  /** Reports what was spoken for a cut. Returns the result of its checks. */
-  #report(planned: PlannedCut): SegmentCheck {
+  /** Notes what was spoken for a cut. */
+  #report(planned: PlannedCut): void {
     const check = this.#checks.get(planned) ?? { takes: 1 };
     this.#checks.delete(planned);
-    const { cut, rendering } = planned;
-    if (!cut || !rendering) return check;
+    const { chunkIndex, cut, rendering } = planned;
+    if (!cut || !rendering) return;
     const { voiceId } = rendering.voice;
     const engine = rendering.binding.engine.name;
     const [startSeconds, seconds] = [this.sound.segmentSeconds, this.sound.segmentDuration].map(roundToMs);
-    const words = { text: this.#writtenIn(planned), chunkIndex: planned.chunkIndex, offset: cut.spans[0]?.offset ?? 0 };
-    this.#segments.push({ ...words, voiceId, engine, startSeconds: startSeconds!, seconds: seconds!, ...check });
-    return check;
+    const offset = cut.spans[0]?.offset ?? 0;
+    const at = { chunkIndex, startSeconds: this.sound.segmentSeconds, endSeconds: this.sound.seconds };
+    const words = { text: this.#writtenIn(planned), chunkIndex, offset };
+    const report = { ...words, voiceId, engine, startSeconds: startSeconds!, seconds: seconds! };
+    this.#spoken.push({ at, check, report });
   }
 
   /** The words of a cut as written, without the markup between them. */
@@ -191,11 +197,26 @@ export class SpokenPlan {
     return this.#written.wordAt(first.offset, last.offset + last.length - first.offset);
   }
 
-  done(): SpeechEvent {
+  /** Resolves when a recognizer has heard all segments, if it should. */
+  async done(): Promise<SpeechEvent> {
+    if (this.#hearings.length > 0) {
+      await Promise.all(this.#hearings);
+      this.#speaking.signal.throwIfAborted();
+    }
     const { encodedSeconds: seconds, head } = this.sound;
-    const suspects = this.#suspects;
-    const segments = this.#segments;
-    return { type: 'done', chars: this.#chars, seconds, byteCount: this.events.byteCount, segments, suspects, head };
+    const segments = this.#spoken.map(({ report, check }) => ({ ...report, ...check }));
+    const isJudged = segments.some(({ faults }) => faults);
+    const isUnheard = ({ wordErrors }: SegmentCheck) => this.#speaking.listen && wordErrors === undefined;
+    return {
+      type: 'done',
+      chars: this.#chars,
+      seconds,
+      byteCount: this.events.byteCount,
+      segments,
+      suspects: isJudged ? this.#spoken.flatMap(toSuspect) : undefined,
+      unchecked: segments.filter(isUnheard).length || undefined,
+      head,
+    };
   }
 
   close(): void {
@@ -206,7 +227,7 @@ export class SpokenPlan {
   #speakCut(planned: PlannedCut, signal: AbortSignal): AsyncIterableIterator<SpokenPcm> {
     const { cut, breakBefore, rendering, marks, emphasized } = planned;
     if (!cut || !rendering) return silent();
-    const { guardOf, take, pace, isBulk, kept } = this.#speaking;
+    const { guardOf, take, pace, isBulk, kept, listen, deadlineMs } = this.#speaking;
     const { binding, ended, languageCode, engineRate: speakingRate, pitch, manner } = rendering;
     const { engine, speaker: voice } = binding;
     const isTimed = this.#plan.request.timestamps || marks.length > 0 || emphasized.length > 0;
@@ -225,13 +246,30 @@ export class SpokenPlan {
       ...(cut.phonemes && { phonemes: cut.phonemes }),
     };
     const until = ended ? AbortSignal.any([signal, ended]) : signal;
-    const onChecked = (check: SegmentCheck) => void this.#checks.set(planned, check);
+    const onChecked = (check: SegmentCheck, heard?: Promise<SegmentCheck>) => {
+      this.#checks.set(planned, check);
+      if (heard) this.#hearings.push(heard.then((complete) => void Object.assign(check, complete)));
+    };
+    const options = { take, pace, onChecked, listen, repairs: this.#plan.request.verify === 'repair', deadlineMs };
     const speakWith = (clone: Uint8Array | undefined) =>
-      guardOf(engine).speak(clone ? { ...segment, clone } : segment, until, { take, pace, onChecked });
+      guardOf(engine).speak(clone ? { ...segment, clone } : segment, until, options);
     // Calls the engine synchronously if the binding is open.
     const ready = this.#opened.ready(binding);
     return ready ? speakWith(ready.clone) : later(this.#opened.open(binding).then(speakWith));
   }
+}
+
+type Place = Omit<Suspect, 'faults' | 'said' | 'heard'>;
+
+interface Spoken {
+  at: Place;
+  check: SegmentCheck;
+  report: { text: string };
+}
+
+function toSuspect({ at, check: { faults = [], heard }, report: { text } }: Spoken): Suspect[] {
+  if (faults.length === 0) return [];
+  return [{ ...at, faults, ...(faults.includes('words_differ') && { said: text, heard }) }];
 }
 
 async function* silent(): AsyncGenerator<SpokenPcm> {}

@@ -3,7 +3,7 @@
 // over. A stream that ends without an error contains the whole text.
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import type { Caller } from '../accounts.ts';
-import { createEngineGuards, type EngineGuards, type TakeTurn } from '../engines.ts';
+import { createEngineGuards, type EngineGuards, type Listen, type TakeTurn } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import type { Casting, Marking } from './cast.ts';
@@ -24,6 +24,7 @@ import {
   SpokenPlan,
   type Utterance,
 } from './spoken-plan.ts';
+import type { Verifier } from './verification.ts';
 import type { Binding, Voices } from './voice.ts';
 
 export interface Speech {
@@ -57,17 +58,23 @@ interface SpeechOptions {
   guards?: EngineGuards;
   /** Information for the origin of files. Default: files do not state their origin. */
   marking?: Marking | undefined;
+  /** Default: requests with `verify` are refused. */
+  verifier?: Verifier | undefined;
   /** Longest wait before a request begins. Default: no limit. */
   waitMsMax?: number | undefined;
 }
 
 export function createSpeech(options: SpeechOptions): Speech {
-  const { voices, lexicons, marking, schedule, guards: guardOf = createEngineGuards(), waitMsMax } = options;
+  const { voices, lexicons, marking, schedule, guards: guardOf = createEngineGuards(), verifier, waitMsMax } = options;
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
-  const plan = (request: SpeechRequest, caller: Caller, used = lexicons) =>
-    voices.findCurrent(() => createPlan(request, caller, { voices, lexicons: used, marking }));
+  const plan = async (request: SpeechRequest, caller: Caller, used = lexicons) => {
+    if (request.verify && !verifier) throw unverifiable();
+    return voices.findCurrent(() => createPlan(request, caller, { voices, lexicons: used, marking }));
+  };
+  const listenFor = ({ verify }: SpeechRequest, { callerId, accountId = callerId }: Caller): Listen | undefined =>
+    verify && verifier?.(accountId);
 
   /**
    * Runs the work with the best engine of the voice that may be called now. If that engine has used up its segments per
@@ -98,6 +105,8 @@ export function createSpeech(options: SpeechOptions): Speech {
       admit: () => atReadiest(main.bindings, begin, failed),
       signal: ended ? AbortSignal.any([signal, ended]) : signal,
       isBulk: kindOf(request) === 'bulk',
+      listen: listenFor(request, caller),
+      deadlineMs: caller.deadlineMs,
       failed,
       ...options,
     });
@@ -157,7 +166,7 @@ export function createSpeech(options: SpeechOptions): Speech {
               if (event.type === 'chunk_done') admission.partDone?.();
             }
           }
-          const done = voicing.done();
+          const done = await voicing.done();
           await hear(done);
           yield done;
           isOver = true;
@@ -185,18 +194,29 @@ export function createSpeech(options: SpeechOptions): Speech {
       await atReadiest(main.bindings, (binding) => schedule.check(demandOf(binding, request, caller, waitMsMax)));
     },
     speak,
-    speakTurn: (...turn) => speakAll(toTurn({ schedule, waitMsMax }, ...turn)),
+    speakTurn: (turnPlan, text, given) =>
+      speakAll({
+        ...toTurn({ schedule, waitMsMax }, turnPlan, text, given),
+        listen: listenFor(turnPlan.request, given.caller),
+      }),
     async *streamSpeech(request, caller, signal) {
       yield* speak(await plan(request, caller), caller, signal);
     },
-    speakKept(cutPlan, { callerId, accountId = callerId }, signal, keep) {
+    speakKept(cutPlan, caller, signal, keep) {
+      const { callerId, accountId = callerId } = caller;
       const turn: TakeTurn = (seat, _, by) => schedule.turn(accountId, seat, 'background', by);
       const run: RunKept = (by, work) => schedule.background(accountId, by, work);
       const admit = () => ({ turn, heard() {}, end() {} });
-      return speakAll({ cut: async () => cutPlan, admit, signal, kept: { keep, run } });
+      const listen = listenFor(cutPlan.request, caller);
+      return speakAll({ cut: async () => cutPlan, admit, signal, kept: { keep, run }, listen });
     },
     restMs,
   };
+}
+
+function unverifiable(): Failure {
+  const message = 'is not supported: this service has no transcription server (SONANT_TRANSCRIPTION_URL)';
+  return new Failure('invalid_request', { details: [{ field: 'verify', reason: 'unsupported', message }] });
 }
 
 /** Returns the best engine that may be called now; if none may be called, the best of all engines. */

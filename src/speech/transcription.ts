@@ -1,6 +1,6 @@
 // Asks a speech recognizer what a recording says: any server with OpenAI's `POST /v1/audio/transcriptions`. The server
-// states word times if it can. Its answer is not trusted: it is limited in size and time, and redirects are refused,
-// because a request contains the recording and the key.
+// states word times if it can. Its answer is not trusted: it is limited in size and time, an answer for a recording of
+// another length is refused, and redirects are refused, because a request contains the recording and the key.
 import { wavFile } from '../audio.ts';
 import { Failure } from '../platform/errors.ts';
 import { describeBody, readUpTo, retryAfterMs } from '../platform/net/upstream-answer.ts';
@@ -12,11 +12,13 @@ export interface Transcript {
 }
 
 export interface Transcriber {
-  /** Throws a Failure if the server does not answer with a transcript. */
+  /**
+   * Throws a Failure if the server does not answer with a transcript, with `retryAfterSeconds` if it may answer later.
+   */
   transcribe(recording: Recorded, signal: AbortSignal): Promise<Transcript>;
 }
 
-interface Recorded {
+export interface Recorded {
   samples: Float32Array;
   sampleRateHz: number;
   languageCode: string;
@@ -35,6 +37,8 @@ const partSecondsMax = 300;
 /** A part ends at the quietest moment of its last seconds. */
 const quietSearchSeconds = 30;
 const quietSeconds = 0.2;
+/** The server may round the length of the recording. */
+const lengthToleranceSeconds = 1;
 /** Time limit: a minute, and twice the length of the recording. */
 const answerMsLeast = 60_000;
 const shareOfLength = 2;
@@ -63,20 +67,22 @@ export function openTranscriber({ url, apiKey, model }: TranscriberOptions): Tra
   }
 
   async function hear(recorded: Recorded, signal: AbortSignal): Promise<Transcript> {
-    const lengthMs = (1000 * recorded.samples.length) / recorded.sampleRateHz;
-    const limit = AbortSignal.timeout(Math.round(answerMsLeast + shareOfLength * lengthMs));
+    const seconds = recorded.samples.length / recorded.sampleRateHz;
+    const limit = AbortSignal.timeout(Math.round(answerMsLeast + shareOfLength * 1000 * seconds));
     try {
       const answer = await ask(recorded, AbortSignal.any([signal, limit]));
       const body = await readUpTo(answer, answerBytesMax);
       if (!body) throw unavailable(`answered with more than ${answerBytesMax >> 20} MiB`);
       const transcript = answer.ok ? toTranscript(body) : undefined;
-      if (transcript) return transcript;
+      if (transcript && isOfLength(transcript, seconds)) return transcript;
+      if (transcript) throw unavailable('answered for another recording', 0);
       const status = `${answer.status}, ${describeBody(answer.headers.get('content-type'), body)}`;
-      throw unavailable(`answered ${status}`, retryAfterMs(answer.headers.get('retry-after')));
+      const waitMs = retryAfterMs(answer.headers.get('retry-after'));
+      throw unavailable(`answered ${status}`, answer.status < 500 && answer.status !== 429 ? waitMs : (waitMs ?? 0));
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof Failure) throw error;
-      throw unavailable(limit.aborted ? 'did not answer in time' : 'cannot be reached', undefined, error);
+      throw unavailable(limit.aborted ? 'did not answer in time' : 'cannot be reached', 0, error);
     }
   }
 
@@ -116,19 +122,30 @@ const unavailable = (what: string, waitMs?: number, cause?: unknown): Failure =>
   return new Failure('engine_unavailable', { message: `The transcription server ${what}.`, ...wait }, cause);
 };
 
+/** The transcript of one part of a recording. */
+interface PartTranscript extends Transcript {
+  /** Length of the part, if the server states it; some servers state it as text. */
+  duration: unknown;
+}
+
+/** Whether the transcript may be of a recording of this length, as far as the server states times. */
+const isOfLength = ({ duration, starts }: PartTranscript, seconds: number): boolean =>
+  (!(Number(duration) > 0) || Math.abs(Number(duration) - seconds) <= lengthToleranceSeconds) &&
+  Math.max(0, ...starts.values()) <= seconds + lengthToleranceSeconds;
+
 /** Returns undefined if the body is not a transcript. The words of a server with word times are its text. */
-function toTranscript(body: Buffer): Transcript | undefined {
-  const { text, words } = parse(body);
+function toTranscript(body: Buffer): PartTranscript | undefined {
+  const { text, words, duration } = parse(body);
   if (typeof text !== 'string') return undefined;
   const timed = Array.isArray(words) ? words.map(toWord) : [];
   const starts = new Map<number, number>();
-  if (timed.length === 0 || timed.includes(undefined)) return { text, starts };
+  if (timed.length === 0 || timed.includes(undefined)) return { text, starts, duration };
   let joined = '';
   for (const word of timed) {
     starts.set(joined.length, word!.start);
     joined += `${word!.text} `;
   }
-  return { text: joined.trimEnd(), starts };
+  return { text: joined.trimEnd(), starts, duration };
 }
 
 function parse(body: Buffer): Partial<Record<string, unknown>> {

@@ -99,7 +99,7 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
           sampleRateHz: 24_000,
         };
         const upTo = { chars: 10 * (segment + 1), seconds: 0.5 * (segment + 1) };
-        const progress = { holder, leaseUntilMs: 3_000, ...upTo, busyMs: 7, usage };
+        const progress = { holder, leaseUntilMs: 3_000, ...upTo, busyMs: 7, unchecked: 1, usage };
         return rows.addSegment({ ...row, words: '[]', report: null }, progress);
       };
       await write(0);
@@ -204,7 +204,7 @@ function newJob(own: Partial<NewJob['job']> = {}): NewJob {
   const chapters = [0, 1, 2].map((chapter) => ({
     ...{ jobKey, chapter, title: '', speech: '{}', voiceId: 'ada', chars: 10, charsDone: 0, partCount: 1 },
     ...{ status: chapter < 2 ? ('queued' as const) : ('waiting' as const), seconds: 0, sampleCount: 0 },
-    ...{ audioId: null, doneRevision: null, suspects: '[]' },
+    ...{ audioId: null, doneRevision: null, suspects: '[]', unchecked: 0 },
   }));
   const parts = [0, 1].map((chapter) => ({ jobKey, chapter, part: 0, offset: 0, text: 'Some text.' }));
   return { job, chapters, parts };

@@ -637,6 +637,12 @@ export const protoReference: ProtoReference = {
           "number": 15,
           "type": "uint32",
           "comment": "Seed of the engine's random choices. With the same seed, a repeated request sounds the same if the engine allows it. If the engine accepts no seed, `warnings` contains \"ignored:seed\". Default: the engine chooses a seed."
+        },
+        {
+          "name": "verify",
+          "number": 16,
+          "type": "Verify",
+          "comment": "Whether a recognizer hears if the speech says its text. The result is in X-Speech-Check. Default: off."
         }
       ]
     },
@@ -843,6 +849,12 @@ export const protoReference: ProtoReference = {
           "number": 15,
           "type": "string",
           "comment": "Text to speak as the only chunk, instead of `text_chunks`. At most 5000 Unicode code points may be spoken."
+        },
+        {
+          "name": "verify",
+          "number": 16,
+          "type": "Verify",
+          "comment": "Whether a recognizer hears if the speech says its text. The result is in the last event, which waits for it. A stream is not repaired, so `repair` acts as `report`. Default: off."
         }
       ]
     },
@@ -1155,6 +1167,12 @@ export const protoReference: ProtoReference = {
           "number": 5,
           "type": "repeated SuspectSegment",
           "comment": "Segments that may not say their text, for example because words are repeated or cut off."
+        },
+        {
+          "name": "unchecked",
+          "number": 6,
+          "type": "int32",
+          "comment": "With `verify`, the number of segments that the recognizer did not check, for example because it did not answer."
         }
       ]
     },
@@ -1184,7 +1202,19 @@ export const protoReference: ProtoReference = {
           "name": "faults",
           "number": 4,
           "type": "repeated string",
-          "comment": "What was found: \"cut_off\", \"held_sound\", \"repeated\", \"silence\", \"too_long\" or \"too_short\"."
+          "comment": "What was found: \"cut_off\", \"held_sound\", \"repeated\", \"silence\", \"too_long\" or \"too_short\"; with `verify`, also \"words_differ\"."
+        },
+        {
+          "name": "said",
+          "number": 5,
+          "type": "string",
+          "comment": "With \"words_differ\", the text of the segment."
+        },
+        {
+          "name": "heard",
+          "number": 6,
+          "type": "string",
+          "comment": "With \"words_differ\", what the recognizer heard instead."
         }
       ]
     },
@@ -1310,6 +1340,12 @@ export const protoReference: ProtoReference = {
           "number": 13,
           "type": "bool",
           "comment": "Whether the voice first says that it is synthetic, in its language. The sentence is turn 0, and is charged."
+        },
+        {
+          "name": "verify",
+          "number": 14,
+          "type": "Verify",
+          "comment": "Whether a recognizer hears if the speech says its text. The result is in `flushed`, which waits for it. Live speech is not repaired, so `repair` acts as `report`. Default: off."
         }
       ]
     },
@@ -1573,6 +1609,12 @@ export const protoReference: ProtoReference = {
           "number": 4,
           "type": "repeated SuspectSegment",
           "comment": "Segments that may not say their text, with times in the turn."
+        },
+        {
+          "name": "unchecked",
+          "number": 5,
+          "type": "int32",
+          "comment": "With `verify`, the number of segments that the recognizer did not check, for example because it did not answer."
         }
       ]
     },
@@ -3534,6 +3576,12 @@ export const protoReference: ProtoReference = {
           "number": 8,
           "type": "repeated JobSuspect",
           "comment": "Sentences whose audio may not say their text although they were spoken again; at most 100."
+        },
+        {
+          "name": "unchecked",
+          "number": 9,
+          "type": "int32",
+          "comment": "With `verify`, the number of sentences that the recognizer did not check, for example because it did not answer."
         }
       ]
     },
@@ -3557,7 +3605,13 @@ export const protoReference: ProtoReference = {
           "name": "faults",
           "number": 3,
           "type": "repeated string",
-          "comment": "What was found: \"cut_off\", \"held_sound\", \"repeated\", \"silence\", \"too_long\" or \"too_short\"."
+          "comment": "What was found: \"cut_off\", \"held_sound\", \"repeated\", \"silence\", \"too_long\" or \"too_short\"; with `verify`, also \"words_differ\"."
+        },
+        {
+          "name": "heard",
+          "number": 4,
+          "type": "string",
+          "comment": "With \"words_differ\", what the recognizer heard instead of the sentence, or the first 200 characters of it."
         }
       ]
     },
@@ -3744,6 +3798,12 @@ export const protoReference: ProtoReference = {
           "number": 21,
           "type": "Disclosure",
           "comment": "Where the voice says, in its language, that it is synthetic: before the first chapter, or before every chapter if the chapter files are used separately. The sentence is charged. Default: nowhere."
+        },
+        {
+          "name": "verify",
+          "number": 22,
+          "type": "Verify",
+          "comment": "Whether a recognizer hears if the speech says its text. The result is in `suspects` of the chapters. Default: off."
         }
       ]
     },
@@ -4913,6 +4973,32 @@ export const protoReference: ProtoReference = {
           "name": "RETURN_FORMAT_BUFFER",
           "number": 2,
           "comment": "The audio itself, in the response."
+        }
+      ]
+    },
+    {
+      "name": "Verify",
+      "comment": "Whether a recognizer hears if each segment of the speech, usually a sentence, says its text. This needs a transcription server (SONANT_TRANSCRIPTION_URL); without one, `report` and `repair` fail with INVALID_ARGUMENT. Segments that the recognizer does not answer for in time are not checked.",
+      "values": [
+        {
+          "name": "VERIFY_UNSPECIFIED",
+          "number": 0,
+          "comment": "Default: `off`."
+        },
+        {
+          "name": "VERIFY_OFF",
+          "number": 1,
+          "comment": "The recognizer does not hear the speech."
+        },
+        {
+          "name": "VERIFY_REPORT",
+          "number": 2,
+          "comment": "Segments that do not say their text are reported."
+        },
+        {
+          "name": "VERIFY_REPAIR",
+          "number": 3,
+          "comment": "Such segments are also spoken again, at most twice and without charge, before anything is sent. The take with the fewest differing words is used. Streams and live speech are not held back, so there this acts as `report`."
         }
       ]
     },

@@ -48,6 +48,7 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     leaseUntilMs: async () => (await rows.now()) + chapterLeaseMs,
     take,
     offsetOf: (part) => parts.of(part).offset,
+    isVerified: request.verify !== undefined,
   });
   const bytes = expectedBytesOf({ ...request, chars: row.chars });
   const options = { clips, index, room, bytes, caller, keepMs: keepMsUnfinished, isLinked: true, isCached: false };

@@ -57,6 +57,8 @@ export interface ChapterRow {
   doneRevision: number | null;
   /** The first suspects of the chapter (`JobSuspect`), as JSON. */
   suspects: string;
+  /** Number of segments that a recognizer should have heard, and did not. */
+  unchecked: number;
 }
 
 export interface PartRow {
@@ -75,7 +77,7 @@ const jobs = createColumns<JobRow>('jobs', [
 ]);
 const chapters = createColumns<ChapterRow>('job_chapters', [
   ...toNames('jobKey chapter title speech voiceId chars charsDone partCount status seconds sampleCount audioId'),
-  ...toNames('doneRevision suspects'),
+  ...toNames('doneRevision suspects unchecked'),
 ]);
 /** The columns are named `text_offset` and `written` because `offset` and `text` are SQL keywords. */
 const insertPart = 'insert into job_parts (job_key, chapter, part, text_offset, written) values ($1, $2, $3, $4, $5)';

@@ -33,6 +33,8 @@ export interface JobSuspect {
   offset: number;
   text: string;
   faults: SpeechFault[];
+  /** What a recognizer heard instead. */
+  heard?: string;
 }
 
 const suspectsMax = 100;
@@ -46,6 +48,8 @@ interface SegmentProgress {
   seconds: number;
   busyMs: number;
   suspect?: JobSuspect | undefined;
+  /** Change of the number of segments that a recognizer should have heard, and did not. */
+  unchecked: number;
   /** Usage to charge, unless the segment was charged before. */
   usage: UsageRow;
 }
@@ -127,7 +131,7 @@ interface ClipOfSegment {
 async function writeSegment(
   rows: Transaction,
   row: SegmentRow,
-  { holder, leaseUntilMs, chars, seconds, busyMs, suspect, usage }: SegmentProgress,
+  { holder, leaseUntilMs, chars, seconds, busyMs, suspect, unchecked, usage }: SegmentProgress,
 ): Promise<void> {
   const { jobKey, chapter, segment } = row;
   const [before] = await rows.query<{ charged: number; chars: number; seconds: number; suspects: string }>(
@@ -143,9 +147,10 @@ async function writeSegment(
     revision = revision + 1 where job_key = $1 and status = 'running' returning job_key`;
   const updated = await rows.query(ofJob, jobKey, charsMore, secondsMore, busyMs);
   const ofChapter = `update job_chapters set chars_done = chars_done + $4, seconds = seconds + $5, attempts = 0,
-    lease_until_ms = $6, charged_segments = case when charged_segments > $7 then charged_segments else $7 + 1 end
+    lease_until_ms = $6, unchecked = unchecked + $8, charged_segments = case when charged_segments > $7 then charged_segments else $7 + 1 end
     where job_key = $1 and chapter = $2 and lease_holder = $3 and status = 'queued' returning chapter`;
-  const held = await rows.query(ofChapter, jobKey, chapter, holder, charsMore, secondsMore, leaseUntilMs, segment);
+  const own = [jobKey, chapter, holder, charsMore, secondsMore, leaseUntilMs, segment, unchecked];
+  const held = await rows.query(ofChapter, ...own);
   if (updated.length === 0 || held.length === 0) throw new LeaseLost();
   if (suspect) {
     const others = (JSON.parse(before.suspects) as JobSuspect[]).filter(({ offset }) => offset !== suspect.offset);
@@ -189,7 +194,7 @@ async function finishChapter(
 
 async function reopenChapter(rows: Transaction, { jobKey, chapter }: ChapterId): Promise<void> {
   const ofChapter = `update job_chapters set status = 'queued', audio_id = null, done_revision = null,
-    chars_done = 0, seconds = 0, suspects = '[]', lease_until_ms = 0, lease_holder = null
+    chars_done = 0, seconds = 0, suspects = '[]', unchecked = 0, lease_until_ms = 0, lease_holder = null
     where job_key = $1 and chapter = $2 and status = 'done' returning chars`;
   const [row] = await rows.query<{ chars: number }>(ofChapter, jobKey, chapter);
   if (!row) return;

@@ -27,6 +27,8 @@ export interface KeepSegmentsOptions {
   take(chars: number, signal: AbortSignal): Promise<Taken>;
   /** Start of a part in the chapter, in code points. */
   offsetOf(part: number): number;
+  /** Whether a recognizer hears the segments. */
+  isVerified: boolean;
 }
 
 interface Taken {
@@ -49,7 +51,7 @@ export class SegmentFault extends Error {
 }
 
 export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
-  const { id, rows, clips, holder, leaseUntilMs, take, offsetOf } = options;
+  const { id, rows, clips, holder, leaseUntilMs, take, offsetOf, isVerified } = options;
   const countOwn = createCount();
   let next = 0;
   const soFar = { chars: 0, seconds: 0 };
@@ -68,6 +70,10 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     signal.throwIfAborted();
     throw toSegmentFault(cut, offsetOf(cut.chunkIndex), error);
   };
+
+  /** The number of segments, 0 or 1, that were spoken but not heard. */
+  const countUnheard = ({ clipKey, report }: Pick<SegmentRow, 'clipKey' | 'report'>): number =>
+    Number(isVerified && clipKey !== null && JSON.parse(report ?? '{}').wordErrors === undefined);
 
   async function* keep(
     { cut, segment, chars, charsUpTo }: { cut: PlannedCut; segment: number; chars: number; charsUpTo: number },
@@ -103,9 +109,14 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     const report = check ? JSON.stringify(check) : null;
     const sampleRateHz = spoken?.sampleRateHz ?? 0;
     const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz, words, report };
-    const suspect = place && { ...place, faults: [...faults] };
+    const heard = faults.includes('words_differ')
+      ? check?.heard?.slice(0, faultTextCharsMax).toWellFormed()
+      : undefined;
+    const suspect = place && { ...place, faults: [...faults], ...(heard !== undefined && { heard }) };
+    const unchecked = countUnheard(row) - (before ? countUnheard(before) : 0);
     const leaseUntil = await leaseUntilMs();
-    const progress = { holder, leaseUntilMs: leaseUntil, chars: charsUpTo, seconds: soFar.seconds, busyMs, suspect };
+    const found = { suspect, unchecked };
+    const progress = { holder, leaseUntilMs: leaseUntil, chars: charsUpTo, seconds: soFar.seconds, busyMs, ...found };
     const taken = await takeOwn();
     let countedChars = 0;
     try {

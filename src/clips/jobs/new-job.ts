@@ -160,6 +160,7 @@ export function toNewJob(
     audioId: null,
     doneRevision: null,
     suspects: '[]',
+    unchecked: 0,
   });
   const joining = toRow({ title: '', speech: {}, parts: [], chars: 0 }, chapters.length);
   return {

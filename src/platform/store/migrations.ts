@@ -106,6 +106,10 @@ export const migrations: readonly Migration[] = [
     ],
   },
   { name: 'receipts', statements: ['alter table job_segments add column report text'] },
+  {
+    name: 'verified speech',
+    statements: ['alter table job_chapters add column unchecked bigint not null default 0'],
+  },
 ];
 
 export const schemaSteps = migrations.length;

@@ -55,6 +55,7 @@ function open({ charged = 0, rowFails = false } = {}) {
       };
     },
     offsetOf: () => 0,
+    isVerified: false,
   };
   const binding = { engine: 'tone', speaker: { engine: 'tone', voiceId: 'ada', version: '1' } };
   const rendering = {

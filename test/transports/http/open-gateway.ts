@@ -32,6 +32,7 @@ import { openSharedRows, openStore } from '../../../src/platform/store/open-stor
 import type { Marking } from '../../../src/speech/cast.ts';
 import { Schedule } from '../../../src/speech/schedule.ts';
 import { createSpeech } from '../../../src/speech/synthesize.ts';
+import type { Verifier } from '../../../src/speech/verification.ts';
 import { createVoices } from '../../../src/speech/voice.ts';
 import { type GatewayOptions, openGateway } from '../../../src/transports/gateway.ts';
 import type { EndedRequest } from '../../../src/transports/http/http-app.ts';
@@ -70,6 +71,8 @@ export interface GatewayTestOptions {
   jobChaptersMax?: number;
   /** Information for the tags of files. Default: files have no tags. */
   marking?: Marking;
+  /** Has a recognizer hear speech. Default: there is none. */
+  verifier?: Verifier;
 }
 
 /** A voice whose name is not Latin, so that headers must encode the name. */
@@ -119,6 +122,7 @@ export async function openTestGateway(
     schedule,
     guards,
     marking: options.marking,
+    verifier: options.verifier,
   });
   const baseUrl = 'http://sonant.test';
   const calls: EndedCall[] = [];

@@ -1,0 +1,89 @@
+// Has a recognizer hear whether speech says its text (`verify`). The recognizer is not trusted: it may be slow, dead or
+// full, or answer with the words of another recording. Then a segment counts as not checked. Words that differ are
+// believed only if the recognizer hears them twice in the same audio.
+import { toFloat } from '../audio.ts';
+import { CircuitBreaker, type Heard, type Listen } from '../engines.ts';
+import { Failure } from '../platform/errors.ts';
+import { join } from '../platform/pcm.ts';
+import { SlotQueue } from '../platform/runtime/slot-queue.ts';
+import { compareWords } from '../text.ts';
+import type { Recorded, Transcriber } from './transcription.ts';
+
+/** Returns a function that has segments heard for an account. */
+export type Verifier = (owner: string) => Listen;
+
+interface VerifierOptions {
+  /** Largest number of transcriptions at once; an account gets at most half of them. */
+  atOnceMax: number;
+  /** Longest wait for a slot, and for an answer in addition to the length of the audio. Default: 10 s. */
+  waitMsMax?: number;
+}
+
+const waitMsUsual = 10_000;
+/** The audio of waiting segments is kept in memory. */
+const waitingMax = 64;
+/** Words beyond this length are not compared: a recognizer may repeat itself without end. */
+const heardCharsMax = { start: 1_000, perChar: 2 };
+
+export function createVerifier(
+  { transcribe }: Transcriber,
+  { atOnceMax, waitMsMax = waitMsUsual }: VerifierOptions,
+): Verifier {
+  const slots = new SlotQueue({ slotsMax: atOnceMax, waitingMax, isShared: true });
+  const breaker = new CircuitBreaker();
+
+  async function ask(recorded: Recorded, owner: string, signal: AbortSignal): Promise<string> {
+    // Waiting is useless while the breaker is open.
+    breaker.check();
+    const release = await slots.take({ owner, signal, waitMsMax });
+    try {
+      const trial = breaker.begin();
+      const lengthMs = (1000 * recorded.samples.length) / recorded.sampleRateHz;
+      const limit = AbortSignal.timeout(Math.round(waitMsMax + lengthMs));
+      try {
+        const { text } = await transcribe(recorded, AbortSignal.any([signal, limit]));
+        trial.succeeded();
+        return text;
+      } catch (error) {
+        const waitSeconds = error instanceof Failure ? error.facts.retryAfterSeconds : 0;
+        // A server that refuses one recording, for example because of its language, still works.
+        if (signal.aborted || waitSeconds === undefined) trial.cancelled();
+        else trial.failed(1000 * waitSeconds);
+        throw error;
+      }
+    } finally {
+      release();
+    }
+  }
+
+  return (owner) => {
+    const listen: Listen = async ({ text, languageCode, phonemes = [] }, pieces, signal) => {
+      // A recognizer cannot know how words with an unusual pronunciation are written.
+      const names = phonemes.map(({ from, to }) => text.slice(from, to));
+      const charsMax = heardCharsMax.start + heardCharsMax.perChar * text.length;
+      const compare = (heard: string): Heard => {
+        const { differences, isSuspect } = compareWords(text, heard, { languageCode, names });
+        const counts = differences.map(({ words }) => words);
+        const wordErrors = counts.reduce((sum, count) => sum + count, 0);
+        return { text: heard, wordErrors, longestRun: Math.max(0, ...counts), isSuspect };
+      };
+      const silence = compare('');
+      if (silence.wordErrors === 0) return silence;
+      const [piece] = pieces;
+      if (!piece) return undefined;
+      const samples = join(
+        Int16Array,
+        pieces.map((each) => each.samples),
+      );
+      const recorded = { samples: toFloat(samples, 0), sampleRateHz: piece.sampleRateHz, languageCode };
+      const hear = async () => (await ask(recorded, owner, signal)).slice(0, charsMax).toWellFormed();
+      const first = await hear();
+      const heard = compare(first);
+      if (!heard.isSuspect) return heard;
+      const second = await hear();
+      const isSame = compare(second).isSuspect && !compareWords(first, second, { languageCode }).isSuspect;
+      return isSame ? heard : undefined;
+    };
+    return (...take) => listen(...take).catch(() => undefined);
+  };
+}

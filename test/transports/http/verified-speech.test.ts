@@ -1,0 +1,318 @@
+// Tests `verify` in all forms of speech: a recognizer hears whether each sentence says its text. Sentences whose words
+// differ are listed, and spoken again where nothing was sent. A recognizer that is slow, dead or full, or answers with
+// the words of another recording, changes nothing but the result of the check.
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ReturnFormat, SpeechService, Verify } from '../../../gen/sonant/v1/speech_pb.ts';
+import type { Pcm } from '../../../src/platform/pcm.ts';
+import { openTranscriber } from '../../../src/speech/transcription.ts';
+import { createVerifier } from '../../../src/speech/verification.ts';
+import { openRpcServer } from '../../../src/transports/rpc/server.ts';
+import { openTakes, speakFlite, spoil } from '../../engines/takes-engine.ts';
+import { sentences } from '../../sentences.ts';
+import { parseSpeechRequest } from '../../speech/parse-request.ts';
+import {
+  openTranscriptionServer,
+  type Transcription,
+  type TranscriptionAnswer,
+} from '../../speech/transcription-server.ts';
+import { openGrpcClient } from '../rpc/grpc-client.ts';
+import { readEvents } from './event-reader.ts';
+import { openTestGateway } from './open-gateway.ts';
+
+const text = sentences[0]!;
+const shorter = text.replace(' to the coast', '');
+const waitMsMax = 300;
+
+/** Takes, by what they say. */
+let good: Pcm;
+let skipped: Pcm;
+let other: Pcm;
+let server: Awaited<ReturnType<typeof openTranscriptionServer>>;
+let answer: (asked: Transcription) => TranscriptionAnswer | Promise<TranscriptionAnswer>;
+
+const says = (said: string, more: object = {}): TranscriptionAnswer => ({
+  body: JSON.stringify({ text: said, ...more }),
+});
+/** What an honest recognizer hears. */
+const honest = ({ sampleCount }: Transcription): TranscriptionAnswer => {
+  const said = new Map([
+    [good.samples.length, text],
+    [skipped.samples.length, shorter],
+    [other.samples.length, sentences[1]!],
+  ]);
+  return says(said.get(sampleCount) ?? text, { duration: sampleCount / good.sampleRateHz });
+};
+
+beforeAll(async () => {
+  [good, skipped, other] = (await speakFlite([text, shorter, sentences[1]!])) as [Pcm, Pcm, Pcm];
+  server = await openTranscriptionServer((asked) => answer(asked));
+}, 60_000);
+afterAll(() => server.close());
+beforeEach(() => {
+  server.asked.length = 0;
+  answer = honest;
+});
+
+interface Outcome {
+  /** X-Speech-Check, if the form has it. */
+  check?: string | null | undefined;
+  faults?: string[][];
+  said?: (string | undefined)[];
+  heard?: (string | undefined)[];
+  unchecked?: number;
+}
+
+interface TakesTold {
+  suspects?: { faults: string[]; said?: string; heard?: string }[];
+  unchecked?: number;
+}
+
+const toOutcome = ({ suspects = [], unchecked = 0 }: TakesTold): Outcome => ({
+  faults: suspects.map(({ faults }) => faults),
+  said: suspects.map(({ said }) => said),
+  heard: suspects.map(({ heard }) => heard),
+  unchecked,
+});
+
+async function openForms(takes: readonly (Pcm | Error)[], { isOpen = true } = {}) {
+  const engine = openTakes(takes);
+  const transcriber = openTranscriber({ url: server.url, apiKey: '', model: 'whisper-1' })!;
+  const verifier = createVerifier(transcriber, { atOnceMax: 4, waitMsMax });
+  const gateway = await openTestGateway({ engines: [engine], ...(isOpen && { verifier }) });
+  const { services, makeKey, url } = gateway;
+  const key = await makeKey(['speech:synthesize', 'speech:stream', 'jobs:read', 'jobs:write']);
+  const address = { host: '127.0.0.1', port: 0 };
+  const core = await openRpcServer({ services, address, onFault: (fault) => void gateway.faults.push(fault) });
+  const grpc = openGrpcClient(SpeechService, `127.0.0.1:${core.port}`);
+  const metadata = { 'x-api-key': key };
+  const post = (path: string, body: object) => {
+    const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
+    return fetch(url + path, { method: 'POST', headers, body: JSON.stringify({ voice_id: 'tone-low', ...body }) });
+  };
+  const words = { output_format: 'pcm', sample_rate: 24_000 };
+  const speak = (body: object) => post('/api/audio/speech', { ...words, ...body });
+  const wholly = async (body: object): Promise<Outcome> => {
+    const reply = await speak({ text, ...body });
+    await reply.arrayBuffer();
+    return { check: reply.headers.get('X-Speech-Check') };
+  };
+  const forms: Record<string, (verify: 'off' | 'report' | 'repair') => Promise<Outcome>> = {
+    'REST, buffer': (verify) => wholly({ verify, return_format: 'buffer' }),
+    'REST, link': (verify) => wholly({ verify }),
+    async 'gRPC, unary'(verify) {
+      const asked = { voiceId: 'tone-low', text, returnFormat: ReturnFormat.BUFFER, verify: Verify[upper(verify)] };
+      await grpc.unary('synthesizeSpeech', asked, { metadata });
+      return {};
+    },
+    async 'REST, stream'(verify) {
+      await (await speak({ method: 'streaming', text_chunks: [text], verify })).arrayBuffer();
+      return {};
+    },
+    async SSE(verify) {
+      const events = await readEvents(await post('/api/audio/speech/sse', { ...words, text_chunks: [text], verify }));
+      return toOutcome(events.at(-1)!.data as TakesTold);
+    },
+    async 'gRPC, stream'(verify) {
+      const asked = { voiceId: 'tone-low', textChunks: [text], verify: Verify[upper(verify)] };
+      const events = await Array.fromAsync(grpc.stream('streamSpeech', asked, { metadata }));
+      const { event } = events.at(-1)!;
+      return event.case === 'done' ? toOutcome(event.value) : {};
+    },
+    async 'gRPC, live'(verify) {
+      const stream = grpc.bidi('liveSpeech', { metadata });
+      const write = (request: object) => void stream.write({ request } as never);
+      write({ case: 'start', value: { voiceId: 'tone-low', verify: Verify[upper(verify)] } });
+      write({ case: 'text', value: { text } });
+      write({ case: 'end', value: {} });
+      stream.end();
+      const events = await Array.fromAsync(stream);
+      const flushed = events.map(({ event }) => event).find((event) => event.case === 'flushed');
+      return toOutcome(flushed!.value as TakesTold);
+    },
+    async job(verify) {
+      const { id } = (await (await post('/api/audio/jobs', { text, verify })).json()) as { id: string };
+      const headers = { 'X-API-Key': key };
+      const read = async () => (await (await fetch(`${url}/api/audio/jobs/${id}`, { headers })).json()) as Job;
+      await expect.poll(async () => (await read()).status, { timeout: 20_000 }).toBe('succeeded');
+      const { suspects, ...told } = (await read()).chapters[0]!;
+      return toOutcome({ ...told, suspects: suspects.map((each) => ({ ...each, said: each.text })) });
+    },
+  };
+  const close = async () => {
+    grpc.close();
+    await core.drain(0);
+  };
+  const ask = async (form: string, verify: 'off' | 'report' | 'repair') => {
+    const outcome = await forms[form]!(verify).finally(close);
+    return { ...outcome, takes: engine.segments.length };
+  };
+  return { ask, speak, post, grpc, metadata, engine, close, gateway };
+}
+
+interface Job {
+  status: string;
+  chapters: { suspects: { text: string; faults: string[]; heard?: string }[]; unchecked?: number }[];
+}
+
+const upper = (verify: string) => verify.toUpperCase() as 'OFF' | 'REPORT' | 'REPAIR';
+
+const held = ['REST, buffer', 'REST, link', 'gRPC, unary', 'job'];
+const streams = ['REST, stream', 'SSE', 'gRPC, stream', 'gRPC, live'];
+const withCheck = ['REST, buffer', 'REST, link'];
+const withList = ['SSE', 'gRPC, stream', 'gRPC, live', 'job'];
+/** The outcome in a form, which has the check or the list. */
+const told = (form: string, check: string, list: Outcome, takes: number) => ({
+  ...(withCheck.includes(form) && { check }),
+  ...(withList.includes(form) && list),
+  takes,
+});
+const nothing: Outcome = { faults: [], said: [], heard: [], unchecked: 0 };
+const differs: Outcome = { faults: [['words_differ']], said: [text.slice(0, -1)], heard: [shorter], unchecked: 0 };
+const unheard: Outcome = { ...nothing, unchecked: 1 };
+
+describe.each([...held, ...streams])('%s', (form) => {
+  const ask = async (takes: readonly (Pcm | Error)[], verify: 'off' | 'report' | 'repair') =>
+    (await openForms(takes)).ask(form, verify);
+
+  test('the recognizer hears nothing unless it is asked to', async () => {
+    expect(await ask([skipped], 'off')).toEqual(told(form, 'good', nothing, 1));
+    expect(server.asked).toHaveLength(0);
+  });
+
+  test('speech that says its text is good', async () => {
+    expect(await ask([good], 'report')).toEqual(told(form, 'good', nothing, 1));
+    expect(server.asked).toHaveLength(1);
+  });
+
+  test('a sentence with a skipped phrase is reported, and heard twice', async () => {
+    expect(await ask([skipped], 'report')).toEqual(told(form, 'suspect', differs, 1));
+    expect(server.asked).toHaveLength(2);
+  });
+
+  test('it is repaired where nothing was sent', async () => {
+    const isHeld = held.includes(form);
+    const expected = isHeld ? told(form, 'good', nothing, 2) : told(form, 'suspect', differs, 1);
+    expect(await ask([skipped, good], 'repair')).toEqual(expected);
+  });
+
+  test('after two more takes, the best is sent', async () => {
+    const takes = held.includes(form) ? 3 : 1;
+    const first = held.includes(form) ? other : skipped;
+    expect(await ask([first, skipped, other], 'repair')).toEqual(told(form, 'suspect', differs, takes));
+  });
+
+  test.each([
+    ['is dead', () => ({ status: 500, body: '' })],
+    ['is full', () => ({ status: 429, body: '', headers: { 'Retry-After': '1' } })],
+    ['is silent', () => new Promise<never>(() => {})],
+    ['hears a recording of another length', () => says(sentences[1]!, { duration: 60 })],
+    ['answers with the words of the request before', lateBy(1)],
+  ])('nothing wrong is said if the recognizer %s', async (_, given) => {
+    answer = given;
+    expect(await ask([good, other], 'repair')).toEqual(told(form, 'unchecked', unheard, 1));
+  });
+});
+
+/** A recognizer whose answers are for the request before, as after a lost answer. */
+function lateBy(count: number) {
+  const heard: string[] = [sentences[2]!];
+  return (asked: Transcription) => {
+    heard.push(JSON.parse(honest(asked).body).text);
+    return says(heard.at(-1 - count)!);
+  };
+}
+
+test('a wrong recognizer cannot replace good audio by worse', async () => {
+  const worse = spoil(good, 'silence');
+  answer = ({ sampleCount }) => says(sampleCount === good.samples.length ? sentences[3]! : text);
+  const { speak, engine, close } = await openForms([good, worse, worse]);
+  const reply = await speak({ text, verify: 'repair', return_format: 'buffer' });
+  const seconds = Number(reply.headers.get('X-Audio-Duration'));
+  await reply.arrayBuffer();
+  await close();
+  expect(engine.segments).toHaveLength(3);
+  expect(reply.headers.get('X-Speech-Check')).toBe('suspect');
+  expect(seconds).toBeLessThan(worse.samples.length / worse.sampleRateHz);
+});
+
+test('retakes are not charged', async () => {
+  const { speak, close } = await openForms([skipped, good]);
+  const reply = await speak({ text, verify: 'repair', return_format: 'buffer' });
+  await reply.arrayBuffer();
+  await close();
+  expect(reply.headers.get('X-Chars-Charged')).toBe(String(text.length));
+});
+
+test('audio that was not checked does not answer a request with a check', async () => {
+  const { speak, close } = await openForms([good]);
+  const ask = async (verify?: string) => {
+    const reply = await speak({ text, return_format: 'buffer', ...(verify && { verify }) });
+    await reply.arrayBuffer();
+    return ['X-Cache', 'X-Speech-Check'].map((name) => reply.headers.get(name));
+  };
+  expect(await ask()).toEqual(['MISS', 'good']);
+  expect(await ask('off')).toEqual(['HIT', 'good']);
+  answer = () => ({ status: 500, body: '' });
+  expect(await ask('report')).toEqual(['MISS', 'unchecked']);
+  answer = honest;
+  expect(await ask('report')).toEqual(['MISS', 'good']);
+  expect(await ask('report')).toEqual(['HIT', 'good']);
+  await close();
+});
+
+test('without a transcription server, a request that needs one is refused', async () => {
+  const { speak, post, grpc, metadata, close } = await openForms([good], { isOpen: false });
+  const details = [
+    { field: 'verify', reason: 'unsupported', message: expect.stringMatching(/SONANT_TRANSCRIPTION_URL/) },
+  ];
+  for (const reply of [
+    await speak({ text, verify: 'report' }),
+    await speak({ method: 'streaming', text_chunks: [text], verify: 'repair' }),
+    await post('/api/audio/jobs', { text, verify: 'report' }),
+  ]) {
+    expect(reply.status).toBe(400);
+    expect(await reply.json()).toMatchObject({ error: 'invalid_request', details });
+  }
+  const asked = { voiceId: 'tone-low', text, verify: Verify.REPORT };
+  await expect(grpc.unary('synthesizeSpeech', asked, { metadata })).rejects.toMatchObject({ code: 3 });
+  expect((await speak({ text, verify: 'off' })).status).toBe(200);
+  await close();
+});
+
+test('a retake that would miss the deadline of the caller is given up, and the first take is sent', async () => {
+  const { gateway, engine, close } = await openForms([spoil(good, 'silence')]);
+  const { speak } = engine;
+  engine.speak = async function* (segment, signal) {
+    if (segment.isAgain)
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+    yield* speak(segment, signal);
+  };
+  const request = parseSpeechRequest({ voice_id: 'tone-low', text, output_format: 'pcm', verify: 'repair' });
+  const caller = { callerId: 'caller', deadlineMs: performance.now() + 4_000 };
+  const events = await Array.fromAsync(gateway.speech.streamSpeech(request, caller, new AbortController().signal));
+  await close();
+  expect(events.at(-1)).toMatchObject({ type: 'done', suspects: [{ faults: ['silence'] }] });
+});
+
+test('a caller who leaves ends the retake', async () => {
+  const { gateway, engine, close } = await openForms([skipped]);
+  const begun = Promise.withResolvers<void>();
+  const left = Promise.withResolvers<void>();
+  const { speak } = engine;
+  engine.speak = async function* (segment, signal) {
+    if (segment.isAgain) {
+      signal.addEventListener('abort', () => left.resolve());
+      begun.resolve();
+      await left.promise;
+    }
+    yield* speak(segment, signal);
+  };
+  const leaving = new AbortController();
+  const body = { text, verify: 'repair', return_format: 'buffer' };
+  const reply = gateway.speak(body, { signal: leaving.signal });
+  await begun.promise;
+  leaving.abort();
+  await expect(reply).rejects.toThrow();
+  await left.promise;
+  await close();
+});
