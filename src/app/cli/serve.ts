@@ -1,9 +1,8 @@
 // `sonant serve`: runs the service until SIGTERM or SIGINT. On loopback, the first run prints a curl command. The key
 // itself is printed only to a terminal, because logs may be collected.
 import { flushCompileCache } from 'node:module';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { isLoopbackHost } from '../../platform/net/client-addresses.ts';
+import { freeMemory } from '../../platform/runtime/free-memory.ts';
 import { shellWord } from '../../platform/runtime/shell-word.ts';
 import type { Config } from '../config.ts';
 import type { Service } from '../service.ts';
@@ -87,20 +86,12 @@ curl -sSf ${shellWord(`${baseUrl}/api/audio/speech`)} -H ${header} -H 'Content-T
 
 const everyMs = 3000;
 
-type CollectGarbage = (options: { type: 'major'; flavor: 'last-resort' }) => void;
-
-/**
- * Frees memory that was needed only during startup. Otherwise, V8 would keep about 30 MiB left over from module loading
- * until memory is scarce. Runs once while no request is running, because collecting garbage blocks the event loop.
- */
+/** Frees about 30 MiB left over from module loading, while no request is running. */
 export function freeStartMemory(isIdle: () => boolean): void {
   const timer = setInterval(() => {
     if (!isIdle()) return;
     clearInterval(timer);
-    setFlagsFromString('--expose-gc');
-    const collectGarbage = runInNewContext('gc') as CollectGarbage;
-    setFlagsFromString('--no-expose-gc');
-    collectGarbage({ type: 'major', flavor: 'last-resort' });
+    freeMemory();
   }, everyMs);
   timer.unref();
 }

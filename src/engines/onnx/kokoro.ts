@@ -12,7 +12,7 @@ import type { AskedUtterance, Family, FoundSpeaker, Utterance, Vocabulary } from
 import { toFloatConvolutions } from './float-convolutions.ts';
 import { cutFrames, KeptFrames } from './kept-frames.ts';
 import { elementTypes, findDurations, type OnnxModel, type OnnxValue } from './onnx-file.ts';
-import type { Inputs, Session } from './onnx-runtime.ts';
+import type { Inputs, OpenGraph, RuntimeStart, Session } from './onnx-runtime.ts';
 import { openStages } from './staged-graph.ts';
 import { cardName, vocabularyName } from './voice-folders.ts';
 
@@ -118,42 +118,9 @@ export const kokoro: Family = {
   },
   async open(model, openGraph, folder, is) {
     const vocabulary: Vocabulary = JSON.parse(await readFile(join(folder, vocabularyName), 'utf8'));
-    const { rounded, exact } = findDurations(model, [features]);
-    const change = is === 'native' ? toFloatConvolutions(model) : undefined;
-    // Kept by each of the many parts, the memory of large windows would add up.
-    const openPart = (bytes: Buffer) => openGraph(bytes, { threads, keepsMemory: false });
-    const front = [
-      await openPart(model.cut([rounded, exact, encoded])),
-      await openPart(
-        model.cut(
-          [features, pitch, loudness, phases],
-          [float(rounded, 'batch', 'sounds'), float(encoded, 'batch', 'sounds', 'channels')],
-          change,
-        ),
-      ),
-    ] as const;
-    const norms = statisticsOf(model);
-    const given = [
-      float(features, 1, 'channels', 'durations'),
-      float(pitch, 1, 1, 'frames'),
-      float(loudness, 1, 1, 'frames'),
-      float(phases, 1, 'harmonics', 'frames'),
-    ];
-    const frozen = norms.map((name) => float(name, 1, name, 1));
-    const openDecoder = (outputs: readonly string[], given: readonly OnnxValue[], ends: readonly string[]) =>
-      openStages(model, { outputs, given: [...given, ...frozen], ends, change }, openPart);
-    const blockPart = await openDecoder([blocks], given, blockPauses);
-    const sourcePart = await openDecoder([source], given, []);
-    const stagePart = await openDecoder(
-      [stage],
-      [...given, float(blocks, 1, 'channels', 'frames'), float(source, 1, 'bins', 'places')],
-      firstPauses,
-    );
-    const lastPart = await openDecoder(
-      model.outputs,
-      [float(stage, 1, 'channels', 'columns'), float(source, 1, 'bins', 'places')],
-      lastPauses,
-    );
+    const isLearning = !existsSync(join(folder, cardName));
+    const parts = await openParts(model, openGraph, is, isLearning);
+    const { rounded, exact, norms, samples, front, blockPart, sourcePart, stagePart, lastPart, whole } = parts;
     const styles = new Map<string, Promise<Style>>();
     type Front = Awaited<ReturnType<typeof toFront>>;
 
@@ -194,14 +161,11 @@ export const kokoro: Family = {
       return style;
     };
 
-    let whole: Promise<Session> | undefined;
     /** Computes the whole sound, and learns the statistics of the voice from it and from short texts. */
     async function learn(id: string, rows: Float32Array, long: Front): Promise<Float32Array> {
-      whole ??= openPart(model.cut([...model.outputs, ...norms], given, change));
-      const session = await whole;
       const hear = async ({ asked, begun, frames }: Front) => {
-        const heard = await session.run({ ...asked, ...begun });
-        return { frames, lists: norms.map((name) => heard[name]!.data), sound: heard[model.outputs[0]!]!.data };
+        const heard = await whole!.run({ ...asked, ...begun });
+        return { frames, lists: norms.map((name) => heard[name]!.data), sound: heard[samples]!.data };
       };
       const heard = await hear(long);
       const shorts: Statistics[] = [];
@@ -243,9 +207,9 @@ export const kokoro: Family = {
       if (learned.length < spoken.length) {
         const sound = await learn(speakers[0]!.id, rows, front);
         const render = async (to: number) => {
-          const samples = sound.subarray(frameSamples * from, frameSamples * to);
+          const rendered = sound.subarray(frameSamples * from, frameSamples * to);
           from = to;
-          return samples;
+          return rendered;
         };
         return { frames, frameSamples, starts, skipTo, render };
       }
@@ -296,16 +260,57 @@ export const kokoro: Family = {
           const [left, right] = [first, end].map((frame) => sourceColumns * (frame - sourceMade.first));
           // There is one place more than columns.
           const inputs = { [stage]: staged, [source]: cutFrames(sourceMade.values, left!, right! + 1) };
-          const { data } = (await run(lastPart, inputs))[model.outputs[0]!]!;
-          const samples = data.slice(frameSamples * (from - first), frameSamples * (to - first));
+          const { data } = (await run(lastPart, inputs))[samples]!;
+          const rendered = data.slice(frameSamples * (from - first), frameSamples * (to - first));
           from = to;
-          return samples;
+          return rendered;
         },
       };
     }
     return { sampleRateHz, earlySeconds: 0.075, windowSeconds, begin };
   },
 };
+
+/** Opens the parts apart from what uses them, which would keep the file of the model in memory. */
+async function openParts(model: OnnxModel, openGraph: OpenGraph, is: RuntimeStart['is'], isLearning: boolean) {
+  const { rounded, exact } = findDurations(model, [features]);
+  const change = is === 'native' ? toFloatConvolutions(model) : undefined;
+  // Kept by each of the many parts, the memory of large windows would add up.
+  const openPart = (bytes: Buffer) => openGraph(bytes, { threads });
+  const front = [
+    await openPart(model.cut([rounded, exact, encoded])),
+    await openPart(
+      model.cut(
+        [features, pitch, loudness, phases],
+        [float(rounded, 'batch', 'sounds'), float(encoded, 'batch', 'sounds', 'channels')],
+        change,
+      ),
+    ),
+  ] as const;
+  const norms = statisticsOf(model);
+  const given = [
+    float(features, 1, 'channels', 'durations'),
+    float(pitch, 1, 1, 'frames'),
+    float(loudness, 1, 1, 'frames'),
+    float(phases, 1, 'harmonics', 'frames'),
+  ];
+  const frozen = norms.map((name) => float(name, 1, name, 1));
+  const openDecoder = (outputs: readonly string[], given: readonly OnnxValue[], ends: readonly string[]) =>
+    openStages(model, { outputs, given: [...given, ...frozen], ends, change }, openPart);
+  const sourceGiven = float(source, 1, 'bins', 'places');
+  return {
+    rounded,
+    exact,
+    norms,
+    samples: model.outputs[0]!,
+    front,
+    blockPart: await openDecoder([blocks], given, blockPauses),
+    sourcePart: await openDecoder([source], given, []),
+    stagePart: await openDecoder([stage], [...given, float(blocks, 1, 'channels', 'frames'), sourceGiven], firstPauses),
+    lastPart: await openDecoder(model.outputs, [float(stage, 1, 'channels', 'columns'), sourceGiven], lastPauses),
+    whole: isLearning ? await openPart(model.cut([...model.outputs, ...norms], given, change)) : undefined,
+  };
+}
 
 function toSpeaker(id: string): FoundSpeaker {
   const [, language, gender, name] = speakerForm.exec(id)!;

@@ -83,8 +83,6 @@ export async function compileRuntime(entry: string): Promise<WasmModule> {
 
 export interface GraphHow {
   threads?: number;
-  /** Whether the graph keeps the memory of its largest run. Default: true. */
-  keepsMemory?: boolean;
 }
 export type OpenGraph = (model: Uint8Array, how?: GraphHow) => Promise<Session>;
 
@@ -101,10 +99,12 @@ export async function openRuntime(start: RuntimeStart, beforeRun = async () => {
     logSeverityLevel: 3,
     // A plan of memory for each length of window takes more memory and saves no time.
     enableMemPattern: false,
+    // Each of the many graphs would keep the memory of its largest run.
+    enableCpuMemArena: false,
     extra: { session: { intra_op: { allow_spinning: '0' } } },
   };
-  return async (model, { threads = 1, keepsMemory = true } = {}) => {
-    const asked = { ...options, intraOpNumThreads: threads, enableCpuMemArena: keepsMemory };
+  return async (model, { threads = 1 } = {}) => {
+    const asked = { ...options, intraOpNumThreads: threads };
     const session = await (library as Library).InferenceSession.create(model, asked);
     const { Tensor } = library as Library;
     const toTensor = ({ data, dims }: Inputs) =>

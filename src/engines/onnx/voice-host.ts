@@ -122,11 +122,11 @@ export function openVoiceHost(
         return threadLink<VoiceTask, SpokenPcm>({ file, data, isBackground });
       }
       const { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH, NODE_COMPILE_CACHE } = process.env;
-      // Separate arenas for the threads of Node would take 15 MiB more. Large memory that is given back after each run
-      // costs 5 percent of the CPU time.
+      // Separate arenas for the threads of Node would take 15 MiB more. Memory that is given back after each run costs 5
+      // percent of the CPU time, but the file of a model must be given back.
       const memory = {
         MALLOC_ARENA_MAX: '1',
-        MALLOC_MMAP_THRESHOLD_: `${keptBytes}`,
+        MALLOC_MMAP_THRESHOLD_: `${keptBytes / 4}`,
         MALLOC_TRIM_THRESHOLD_: `${keptBytes}`,
       };
       const env = { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH, NODE_COMPILE_CACHE, ...memory };

@@ -3,11 +3,13 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { secondsOf } from '../../platform/pcm.ts';
+import { freeMemory } from '../../platform/runtime/free-memory.ts';
 import { serveTasks } from '../../platform/runtime/host-child.ts';
 import type { SpokenPcm } from '../engine.ts';
 import { familyOf } from './families.ts';
+import type { FamilyModel } from './family.ts';
 import { readOnnxModel } from './onnx-file.ts';
-import { openRuntime, type RuntimeStart } from './onnx-runtime.ts';
+import { type OpenGraph, openRuntime, type RuntimeStart } from './onnx-runtime.ts';
 import { type SpokenHow, type SpokenPart, speakPart } from './utterance-sound.ts';
 import { cardName, modelName, readVoiceCard } from './voice-folders.ts';
 
@@ -22,6 +24,13 @@ export interface VoiceTask extends SpokenHow {
 
 const warmUp = { parts: [{ phonemes: [...'wˈʌn.'], words: [] }], speed: 1, seed: 0, level: 0, timings: false };
 
+async function openModel(folder: string, openGraph: OpenGraph, is: RuntimeStart['is']): Promise<FamilyModel> {
+  const graph = readOnnxModel(await readFile(join(folder, modelName)));
+  const family = familyOf(graph);
+  if (!family) throw new Error('the model is of an unknown kind');
+  return family.open(graph, openGraph, folder, is);
+}
+
 serveTasks<VoiceStart, VoiceTask, SpokenPcm>(async ({ runtime, folder }) => {
   /** Whether the task that is spoken was cancelled. */
   let isCancelled = () => false;
@@ -30,10 +39,9 @@ serveTasks<VoiceStart, VoiceTask, SpokenPcm>(async ({ runtime, folder }) => {
     await new Promise(setImmediate);
     if (isCancelled()) throw new Error('the task was cancelled');
   });
-  const graph = readOnnxModel(await readFile(join(folder, modelName)));
-  const family = familyOf(graph);
-  if (!family) throw new Error('the model is of an unknown kind');
-  const model = await family.open(graph, openGraph, folder, runtime.is);
+  const model = await openModel(folder, openGraph, runtime.is);
+  // The file of the model and its parts.
+  if (runtime.is === 'native') freeMemory();
 
   async function* speak({ parts, ...how }: VoiceTask) {
     let seconds = 0;
