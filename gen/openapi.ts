@@ -317,6 +317,14 @@ export type StreamTicket = {
   expires_at: string;
 };
 
+/** Response of GetAudioReceipt. */
+export type GetAudioReceiptResponse = {
+  /** The receipt, a JSON document in UTF-8. Keep it as it is: the signature covers its bytes. */
+  receipt: string;
+  /** The detached CMS signature of the receipt in DER, made with the certificate that signs manifests. */
+  signature: string;
+};
+
 /** A chapter to be spoken. */
 export type ChapterInput = {
   /** Title of the chapter, for its chapter mark. */
@@ -402,6 +410,8 @@ export type JobSuspect = {
   faults: string[];
   /** With "words_differ", what the recognizer heard instead of the sentence, or the first 200 characters of it. */
   heard?: string;
+  /** Start of the sentence in the file of the chapter, in seconds; not set until the chapter is done. */
+  start: number | null;
 };
 
 /** A chapter of a job. */
@@ -516,6 +526,14 @@ export type EventsEnded = {
 };
 
 export type WatchJobEvent = WatchJobResponse | EventsEnded;
+
+/** Response of GetJobReceipt. */
+export type GetJobReceiptResponse = {
+  /** The receipt, a JSON document in UTF-8. Keep it as it is: the signature covers its bytes. */
+  receipt: string;
+  /** The detached CMS signature of the receipt in DER, made with the certificate that signs manifests. */
+  signature: string;
+};
 
 /** Binding of a voice to an engine voice. */
 export type VoiceBinding = {

@@ -17,7 +17,7 @@ export {
   toRequest,
   toStoredRequest,
 } from './speech/request.ts';
-export type { Meter, SpeechEvent, SpeechEventOf, SpeechInfo } from './speech/speech-events.ts';
+export type { Meter, SegmentReport, SpeechEvent, SpeechEventOf, SpeechInfo } from './speech/speech-events.ts';
 
 // Voices
 

@@ -31,6 +31,7 @@ const packages = {
   grpc_java_plugin: 'protobuf-compiler-grpc-java-plugin',
   grpc_python_plugin: 'protobuf-compiler-grpc',
   javac: 'default-jdk-headless',
+  jq: 'jq',
   kubectl: 'kubernetes-client',
   mediainfo: 'mediainfo',
   mvn: 'maven',

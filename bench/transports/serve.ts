@@ -105,7 +105,10 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
       voices: createVoiceHandlers({ voices, engines: [], management, preview }),
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
-      provenance: createProvenanceHandlers({ inspect: createInspect(async () => [], clipRows) }),
+      provenance: createProvenanceHandlers({
+        inspect: createInspect(async () => [], clipRows),
+        readReceipt: async () => Promise.reject(new Error('unused')),
+      }),
       keys: createKeyHandlers({ keys: keyManagement, voices, secrets: {} as WebhookSecrets }),
       usage: createUsageHandlers(usage),
       lexicons: createLexiconHandlers({} as LexiconManagement, voices),

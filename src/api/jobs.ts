@@ -5,6 +5,7 @@ import {
   type CancelJobRequest,
   type CreateJobRequest,
   type DeleteJobRequest,
+  type GetJobReceiptRequest,
   type GetJobRequest,
   JobSchema,
   type JobService,
@@ -55,6 +56,7 @@ function createJobHandlers(jobs: Omit<Jobs, 'sweep' | 'close'>, links: FileLinks
       },
     ),
     getJob: ({ jobId }: GetJobRequest, { caller }: Call) => view(jobs.find(caller.callerId, jobId)),
+    getJobReceipt: ({ jobId }: GetJobReceiptRequest, { caller }: Call) => jobs.readReceipt(caller.callerId, jobId),
     async *watchJob({ jobId, afterRevision }: WatchJobRequest, call: Call) {
       const { callerId } = call.caller;
       for await (const change of jobs.watch({ callerId, jobId, afterRevision: Number(afterRevision) }, call)) {

@@ -41,7 +41,7 @@ export function createOperations(options: OperationsOptions) {
   const { store, core, voiceManagement: management, lexicons, installs, provenance, onFault } = options;
   const { keys, usage, ledger, limiter, seal, webhookSecrets: secrets } = options.accounts;
   const { engines, voices, speech } = core;
-  const { delivery, audio, isAlive } = options.clips;
+  const { delivery, audio, readReceipt, isAlive } = options.clips;
   const metering = createMetering({ limiter, ledger, onFault });
   const idempotency = createIdempotency({ rows: createAnswerRows(store), isAlive });
   const preview = createVoicePreview({ speech, voices, delivery });
@@ -53,7 +53,7 @@ export function createOperations(options: OperationsOptions) {
       voices: createVoiceHandlers({ voices, engines, management, preview }),
       jobs: options.jobs,
       books: createBookHandlers(),
-      provenance: createProvenanceHandlers(provenance),
+      provenance: createProvenanceHandlers({ ...provenance, readReceipt }),
       usage: createUsageHandlers(usage),
       keys: createKeyHandlers({ keys, voices, secrets }),
       lexicons: createLexiconHandlers(lexicons, voices),

@@ -151,9 +151,9 @@ export const soundOf = (bytes: Buffer, { start, byteCount = Infinity }: FileHead
 
 /**
  * Returns a function that removes the header from a file that arrives in chunks. The function returns no bytes until
- * the header is complete. `toEnd` ignores the audio size in the header.
+ * the header is complete. `toEnd` ignores the audio size in the header. `onHead` is called when the header is complete.
  */
-export function createHeadCutter(toEnd = false): (bytes: Uint8Array) => Uint8Array {
+export function createHeadCutter(toEnd = false, onHead?: (head: FileHead) => void): (bytes: Uint8Array) => Uint8Array {
   let held: Buffer | undefined = Buffer.alloc(0);
   let left = Infinity;
   return (bytes) => {
@@ -162,6 +162,7 @@ export function createHeadCutter(toEnd = false): (bytes: Uint8Array) => Uint8Arr
       held = Buffer.concat([held, bytes]);
       const head = readFileHead(held);
       if (!head) return held.subarray(0, 0);
+      onHead?.(head);
       rest = held.subarray(head.start);
       if (!toEnd) left = head.byteCount ?? Infinity;
       held = undefined;
@@ -177,10 +178,19 @@ export function createHeadCutter(toEnd = false): (bytes: Uint8Array) => Uint8Arr
  * as in a stream of unknown length or in a copy with other tags.
  */
 export function createFingerprint() {
-  const cut = createHeadCutter();
+  const range = { start: 0, byteCount: 0 };
+  const cut = createHeadCutter(false, ({ start }) => {
+    range.start = start;
+  });
   const hash = createHash('sha256');
   return {
-    update: (bytes: Uint8Array): void => void hash.update(cut(bytes)),
+    update(bytes: Uint8Array): void {
+      const audio = cut(bytes);
+      range.byteCount += audio.length;
+      hash.update(audio);
+    },
     digest: (): string => hash.digest('hex'),
+    /** The bytes of the file that the hash covers so far. */
+    range,
   };
 }

@@ -19,7 +19,7 @@ export async function openClipFolder(folder: string, openSigner: OpenSigner | un
   await using opened = new AsyncDisposableStack();
   const store = await openSqlite(join(folder, 'work.db'), { isExclusive: true });
   opened.defer(() => store.close());
-  const clips = await openLocalClips({ dir: join(folder, 'audio') });
+  const clips = await openLocalClips({ dir: join(folder, 'audio'), hasReceipts: false });
   opened.defer(() => clips.close());
   const index = createClipRows(store);
   const stored: JobsOptions['stored'] = {

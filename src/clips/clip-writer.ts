@@ -7,12 +7,13 @@ import { type CaptionedText, toCues } from './captions.ts';
 import type { ClipRoom, Reservation } from './clip-room.ts';
 import { type ClipRow, type ClipRows, type SpeechCheck, toVoiceList } from './clip-rows.ts';
 import { removeClip, storeCaptions } from './stored-captions.ts';
+import { storeReceipt } from './stored-receipt.ts';
 import type { ClipDraft, ClipStore } from './stores/clip-store.ts';
 
 interface ClipRowOptions {
   keepMs: number;
   caller: Caller;
-  /** Whether the caller receives a link to the clip. */
+  /** Whether the caller receives a link to the clip. Only then has the clip a receipt. */
   isLinked: boolean;
   /** Whether later requests may be answered from the clip. */
   isCached: boolean;
@@ -63,8 +64,13 @@ export class ClipWriter {
     } else if (event.type === 'timestamps' && this.#options.captioned) this.#words.push(...event.words);
     else if (event.type === 'done') {
       await this.#draft!.commit(event.head);
+      const { range } = this.#fingerprint;
       const row = { ...toClipRow(this.#info!, event, this.#options), fingerprint: this.#fingerprint.digest() };
-      await addOrRemove(row, this.#info!, this.#words, this.#options);
+      const { clips, captioned, isLinked } = this.#options;
+      await addOrRemove(row, this.#info!, this.#options, async () => {
+        if (captioned) await storeCaptions(clips, row.clipId, toCues(captioned, this.#words, row.seconds));
+        if (isLinked) await storeReceipt(clips, row, range, event.segments ?? []);
+      });
       this.#reservation.keep(row.byteCount);
       this.row = row;
     }
@@ -116,15 +122,15 @@ const checkOf = ({ suspects, unchecked }: Pick<SpeechEventOf<'done'>, 'suspects'
   return suspects && !unchecked ? 'good' : 'unchecked';
 };
 
-/** Stores the captions and indexes the clip. Removes the clip after an error or if its voice has been deleted. */
+/** Stores what lies beside the clip and indexes the clip. Removes the clip after an error or if its voice has been deleted. */
 async function addOrRemove(
   clip: ClipRow,
   { ended }: SpeechInfo,
-  words: readonly TimedWord[],
-  { clips, index, captioned }: ClipWriterOptions,
+  { clips, index }: ClipWriterOptions,
+  addBeside: () => Promise<void>,
 ): Promise<void> {
   try {
-    if (captioned) await storeCaptions(clips, clip.clipId, toCues(captioned, words, clip.seconds));
+    await addBeside();
     await index.add(clip);
     if (ended?.aborted) {
       await index.markDeleted(clip.clipId, clip.ownerId, Date.now());

@@ -2,6 +2,7 @@
 // speech from it. `doctor` checks a bucket with `checkClipStore`.
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
+import { Failure } from '../platform/errors.ts';
 import { asConfigError, type ConfigMistake } from '../platform/runtime/config-mistakes.ts';
 import { createId } from '../platform/runtime/id.ts';
 import { reasonOf } from '../platform/runtime/system-errors.ts';
@@ -21,6 +22,7 @@ import type { ClipConfig } from './settings.ts';
 import { createSingleFlight, traceFlights } from './single-flight.ts';
 import { createStoredAudio, openManifest, type StoredAudio } from './stored-audio.ts';
 import { readCaptions } from './stored-captions.ts';
+import { openReceipt, type SignedReceipt } from './stored-receipt.ts';
 import { type ClipStore, traceClips } from './stores/clip-store.ts';
 import { openLocalClips } from './stores/local-clips.ts';
 import { openS3Bucket } from './stores/s3-bucket.ts';
@@ -68,6 +70,8 @@ export interface OpenedDelivery {
   delivery: Delivery;
   /** The files of clips. */
   audio: StoredAudio;
+  /** Returns the receipt of the owner's audio. Throws a Failure if there is none. */
+  readReceipt(audioId: string, ownerId: string): Promise<SignedReceipt>;
   /** Whether the clip exists and is neither expired nor deleted. */
   isAlive(clipId: string): Promise<boolean>;
 }
@@ -115,6 +119,12 @@ export function createClips(options: ClipsOptions) {
           linkTo,
           isRevocable,
         }),
+        async readReceipt(audioId, ownerId) {
+          const row = await records.find(audioId);
+          if (row?.ownerId !== ownerId) throw new Failure('not_found', { message: 'Audio not found for this key.' });
+          if (row.expiresAtMs <= Date.now()) throw new Failure('audio_expired');
+          return openReceipt(clips, audioId, openSigner);
+        },
       };
     },
     close: (): Promise<void> => sweep.close(),
@@ -141,7 +151,8 @@ export async function openClipStore(config: ClipConfig): Promise<OpenedStore> {
   const bucket = await asConfigError(config, 'SONANT_S3_BUCKET', () =>
     openS3Bucket(s3Bucket, { endpoint, publicEndpoint }),
   );
-  const clips = new S3Clips({ bucket, prefix });
+  // Anyone who has the URL of audio in a public bucket could also read what lies beside it.
+  const clips = new S3Clips({ bucket, prefix, hasReceipts: s3Links !== 'public' });
   if (s3Links === 'proxy') return { clips, linkTo: undefined };
   const linkTo =
     s3Links === 'public' ? createPublicLinks({ publicUrl, prefix }) : createSignedLinks({ bucket, prefix });

@@ -1,7 +1,6 @@
 // Finds stored audio by its file name, with the captions and the C2PA manifest beside it. Callers need no API key. The
 // manifest is made on the first request, and stored, because making it again would require reading all of the audio.
 
-import { buffer } from 'node:stream/consumers';
 import { audioFormats, type FormatName } from '../audio.ts';
 import { Failure } from '../platform/errors.ts';
 import { speechFields } from '../speech.ts';
@@ -10,7 +9,8 @@ import type { ClipMemory } from './clip-memory.ts';
 import type { ClipRow, ClipRows } from './clip-rows.ts';
 import { type OpenSigner, signBeside } from './provenance/places.ts';
 import { createSingleFlight } from './single-flight.ts';
-import { manifestOf, storeBeside } from './stored-captions.ts';
+import { manifestOf, readBeside, storeBeside } from './stored-captions.ts';
+import { receiptNameOf } from './stored-receipt.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 import type { LinkTo } from './stores/s3-links.ts';
 
@@ -28,14 +28,12 @@ export async function openManifest(
   { clipId, origin }: MarkedClip,
   openSigner: OpenSigner,
 ): Promise<Buffer | undefined> {
-  const find = async () => {
-    const kept = await clips.open(manifestOf(clipId));
-    return kept && buffer(kept.body);
-  };
+  const find = () => readBeside(clips, manifestOf(clipId));
   const make = async () => {
     const audio = origin ? await clips.open(clipId) : undefined;
     if (!audio) return undefined;
-    const manifest = await signBeside(audio.body, JSON.parse(origin!), openSigner);
+    const claimed = { ...JSON.parse(origin!), receipt: await receiptNameOf(clips, clipId) };
+    const manifest = await signBeside(audio.body, claimed, openSigner);
     // If the store is full, the next request creates another manifest.
     await storeBeside(clips, manifestOf(clipId), manifestType, manifest).catch(() => {});
     return manifest;

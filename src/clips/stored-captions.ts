@@ -1,17 +1,21 @@
-// Stores captions and manifests beside their audio, in clips with other key prefixes. Captions are stored before the
-// audio is indexed, so that indexed audio always has its captions.
+// Stores captions, manifests and receipts beside their audio, in clips with other key prefixes. Captions and receipts are
+// stored before the audio is indexed, so that indexed audio always has them.
+import { buffer } from 'node:stream/consumers';
 import type { Cue } from './captions.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
 const audioPrefix = /^aud_/;
-const besidePrefix = /^(cap|man)_/;
+const besidePrefix = /^(cap|man|rec)_/;
 /** Returns the key of the captions of stored audio. */
 export const captionsOf = (audioId: string): string => audioId.replace(audioPrefix, 'cap_');
 
 /** Returns the key of the manifest of stored audio. */
 export const manifestOf = (audioId: string): string => audioId.replace(audioPrefix, 'man_');
 
-/** Returns the key of the audio that captions or a manifest belong to. */
+/** Returns the key of the receipt of stored audio. */
+export const receiptOf = (audioId: string): string => audioId.replace(audioPrefix, 'rec_');
+
+/** Returns the key of the audio that captions, a manifest or a receipt belong to. */
 export const audioOf = (key: string): string => key.replace(besidePrefix, 'aud_');
 
 export const storeCaptions = (clips: ClipStore, audioId: string, cues: readonly Cue[]): Promise<void> =>
@@ -27,16 +31,21 @@ export async function storeBeside(clips: ClipStore, key: string, contentType: st
   }
 }
 
-/** Undefined if the audio has no captions. */
-export async function readCaptions(clips: ClipStore, audioId: string): Promise<readonly Cue[] | undefined> {
-  const stored = await clips.open(captionsOf(audioId));
-  if (!stored) return undefined;
-  return JSON.parse(Buffer.concat(await stored.body.toArray()).toString());
+export async function readBeside(clips: Pick<ClipStore, 'open'>, key: string): Promise<Buffer | undefined> {
+  const stored = await clips.open(key);
+  return stored && buffer(stored.body);
 }
 
-/** Removes the audio with its captions and its manifest. */
+/** Undefined if the audio has no captions. */
+export async function readCaptions(clips: ClipStore, audioId: string): Promise<readonly Cue[] | undefined> {
+  const stored = await readBeside(clips, captionsOf(audioId));
+  return stored && JSON.parse(stored.toString());
+}
+
+/** Removes the audio with its captions, its manifest and its receipt. */
 export async function removeClip(clips: Pick<ClipStore, 'remove'>, audioId: string): Promise<void> {
   await clips.remove(audioId);
   await clips.remove(captionsOf(audioId));
   await clips.remove(manifestOf(audioId));
+  await clips.remove(receiptOf(audioId));
 }

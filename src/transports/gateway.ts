@@ -234,6 +234,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   addAudioRoutes(app, operations.audio);
   addFileRoute(app, BookService.method.readBook, handlers.books, tools, bookFile);
   addFileRoute(app, ProvenanceService.method.inspectAudio, handlers.provenance, tools, audioFile);
+  addContractRoutes(app, ProvenanceService, handlers.provenance, tools, { byHand: ['inspectAudio'] });
   addContractRoutes(app, SpeechService, { deleteAudio: speech.deleteAudio }, tools);
   addContractRoutes(app, JobService, handlers.jobs, tools, {
     limits: { createJob: { jsonBytesMax: jobBytesMax, jsonValuesMax: jobValuesMax } },

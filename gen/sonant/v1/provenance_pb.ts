@@ -16,7 +16,56 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file sonant/v1/provenance.proto.
  */
 export const file_sonant_v1_provenance: GenFile = /*@__PURE__*/
-  fileDesc("Chpzb25hbnQvdjEvcHJvdmVuYW5jZS5wcm90bxIJc29uYW50LnYxIj4KE0luc3BlY3RBdWRpb1JlcXVlc3QSDAoEZmlsZRgBIAEoDBIZCghhdWRpb19pZBgCIAEoCUIHukgEcgIYQCLPAgoUSW5zcGVjdEF1ZGlvUmVzcG9uc2USGwoGZm9ybWF0GAEgASgJQgvSzhgHMgUibXAzIhIOCgZzaGEyNTYYAiABKAkSEwoLZmluZ2VycHJpbnQYAyABKAkSIQoEdGFncxgEIAMoCzITLnNvbmFudC52MS5BdWRpb1RhZxJrChNkaWdpdGFsX3NvdXJjZV90eXBlGAUgASgJQk7SzhhKMkgiaHR0cDovL2N2LmlwdGMub3JnL25ld3Njb2Rlcy9kaWdpdGFsc291cmNldHlwZS90cmFpbmVkQWxnb3JpdGhtaWNNZWRpYSISJgoGcmVjb3JkGAYgASgLMhYuc29uYW50LnYxLkF1ZGlvUmVjb3JkEioKCG1hbmlmZXN0GAcgASgLMhguc29uYW50LnYxLkF1ZGlvTWFuaWZlc3QSEQoJYXV0aGVudGljGAggASgIIjUKCEF1ZGlvVGFnEhoKBG5hbWUYASABKAlCDNLOGAgyBiJDT01NIhINCgV2YWx1ZRgCIAEoCSJyCgtBdWRpb1JlY29yZBIPCgdtYXRjaGVzGAEgASgIEhAKCGF1ZGlvX2lkGAIgASgJEhAKCHZvaWNlX2lkGAMgASgJEi4KCmNyZWF0ZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIoQBCg1BdWRpb01hbmlmZXN0Eg0KBXZhbGlkGAEgASgIEhAKCHByb2JsZW1zGAIgAygJEg4KBmlzc3VlchgDIAEoCRItCglzaWduZWRfYXQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhMKC3NlbGZfc2lnbmVkGAUgASgIMpsFChFQcm92ZW5hbmNlU2VydmljZRL3BAoMSW5zcGVjdEF1ZGlvEh4uc29uYW50LnYxLkluc3BlY3RBdWRpb1JlcXVlc3QaHy5zb25hbnQudjEuSW5zcGVjdEF1ZGlvUmVzcG9uc2UipQSKzhgRc3BlZWNoOnN5bnRoZXNpemWSzhjrAwoVSW5zcGVjdCBhbiBhdWRpbyBmaWxlEqQDUmVwb3J0cyB3aGV0aGVyIHRoaXMgaW5zdGFsbGF0aW9uIG1hZGUgYW4gYXVkaW8gZmlsZSwgYW5kIHdoZXRoZXIgdGhlIGF1ZGlvIGlzIHVuY2hhbmdlZC4gVGhlIGZpbGUgaXMgbm90IHN0b3JlZC4gU3RvcmVkIGF1ZGlvIGlzIHJlY29nbml6ZWQgYXMgbG9uZyBhcyBpdHMgcmVjb3JkIGlzIGtlcHQsIGV2ZW4gaWYgaXRzIHRhZ3Mgd2VyZSBjaGFuZ2VkLiBBdWRpbyB0aGF0IHdhcyBvbmx5IHN0cmVhbWVkIGlzIG5vdCBzdG9yZWQgYW5kIGlzIG5vdCByZWNvZ25pemVkLiBBIHNpZ25lZCBtYW5pZmVzdCBpbiB0aGUgZmlsZSBpcyBjaGVja2VkIHdpdGggdGhlIGNlcnRpZmljYXRlcyBvZiB0aGlzIGluc3RhbGxhdGlvbiwgcHJlc2VudCBhbmQgZm9ybWVyLiBVc2UgYzJwYXRvb2wgZm9yIHRoZSBDMlBBIG1hbmlmZXN0cyBvZiBvdGhlcnMuKhFwYXlsb2FkX3Rvb19sYXJnZSoWdW5zdXBwb3J0ZWRfbWVkaWFfdHlwZTgBgtPkkwIaOgRmaWxlIhIvYXBpL2F1ZGlvL2luc3BlY3QaDJrOGAgKBlNwZWVjaEIpUAFaJXNvbmFudC5leGFtcGxlL2dlbi9zb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope]);
+  fileDesc("Chpzb25hbnQvdjEvcHJvdmVuYW5jZS5wcm90bxIJc29uYW50LnYxImAKFkdldEF1ZGlvUmVjZWlwdFJlcXVlc3QSRgoIYXVkaW9faWQYASABKAlCNLpIA8gBAdLOGCoyIiJhdWRfMDFKRDNROFM2VjVXMks5WUI0WEo3TTBDM0Y2SCJ6BGF1ZF8itgEKF0dldEF1ZGlvUmVjZWlwdFJlc3BvbnNlEloKB3JlY2VpcHQYASABKAlCSdLOGEUyQyJ7XCJ2ZXJzaW9uXCI6MSxcImF1ZGlvX2lkXCI6XCJhdWRfMDFKRDNROFM2VjVXMks5WUI0WEo3TTBDM0Y2SFwifSISPwoJc2lnbmF0dXJlGAIgASgMQizSzhgoMiYiTUlJRUpnWUpLb1pJaHZjTkFRY0NvSUlFRnpDQ0JCTUNBUUU9IiI+ChNJbnNwZWN0QXVkaW9SZXF1ZXN0EgwKBGZpbGUYASABKAwSGQoIYXVkaW9faWQYAiABKAlCB7pIBHICGEAizwIKFEluc3BlY3RBdWRpb1Jlc3BvbnNlEhsKBmZvcm1hdBgBIAEoCUIL0s4YBzIFIm1wMyISDgoGc2hhMjU2GAIgASgJEhMKC2ZpbmdlcnByaW50GAMgASgJEiEKBHRhZ3MYBCADKAsyEy5zb25hbnQudjEuQXVkaW9UYWcSawoTZGlnaXRhbF9zb3VyY2VfdHlwZRgFIAEoCUJO0s4YSjJIImh0dHA6Ly9jdi5pcHRjLm9yZy9uZXdzY29kZXMvZGlnaXRhbHNvdXJjZXR5cGUvdHJhaW5lZEFsZ29yaXRobWljTWVkaWEiEiYKBnJlY29yZBgGIAEoCzIWLnNvbmFudC52MS5BdWRpb1JlY29yZBIqCghtYW5pZmVzdBgHIAEoCzIYLnNvbmFudC52MS5BdWRpb01hbmlmZXN0EhEKCWF1dGhlbnRpYxgIIAEoCCI1CghBdWRpb1RhZxIaCgRuYW1lGAEgASgJQgzSzhgIMgYiQ09NTSISDQoFdmFsdWUYAiABKAkicgoLQXVkaW9SZWNvcmQSDwoHbWF0Y2hlcxgBIAEoCBIQCghhdWRpb19pZBgCIAEoCRIQCgh2b2ljZV9pZBgDIAEoCRIuCgpjcmVhdGVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCKEAQoNQXVkaW9NYW5pZmVzdBINCgV2YWxpZBgBIAEoCBIQCghwcm9ibGVtcxgCIAMoCRIOCgZpc3N1ZXIYAyABKAkSLQoJc2lnbmVkX2F0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtzZWxmX3NpZ25lZBgFIAEoCDKbCQoRUHJvdmVuYW5jZVNlcnZpY2US9wQKDEluc3BlY3RBdWRpbxIeLnNvbmFudC52MS5JbnNwZWN0QXVkaW9SZXF1ZXN0Gh8uc29uYW50LnYxLkluc3BlY3RBdWRpb1Jlc3BvbnNlIqUEis4YEXNwZWVjaDpzeW50aGVzaXplks4Y6wMKFUluc3BlY3QgYW4gYXVkaW8gZmlsZRKkA1JlcG9ydHMgd2hldGhlciB0aGlzIGluc3RhbGxhdGlvbiBtYWRlIGFuIGF1ZGlvIGZpbGUsIGFuZCB3aGV0aGVyIHRoZSBhdWRpbyBpcyB1bmNoYW5nZWQuIFRoZSBmaWxlIGlzIG5vdCBzdG9yZWQuIFN0b3JlZCBhdWRpbyBpcyByZWNvZ25pemVkIGFzIGxvbmcgYXMgaXRzIHJlY29yZCBpcyBrZXB0LCBldmVuIGlmIGl0cyB0YWdzIHdlcmUgY2hhbmdlZC4gQXVkaW8gdGhhdCB3YXMgb25seSBzdHJlYW1lZCBpcyBub3Qgc3RvcmVkIGFuZCBpcyBub3QgcmVjb2duaXplZC4gQSBzaWduZWQgbWFuaWZlc3QgaW4gdGhlIGZpbGUgaXMgY2hlY2tlZCB3aXRoIHRoZSBjZXJ0aWZpY2F0ZXMgb2YgdGhpcyBpbnN0YWxsYXRpb24sIHByZXNlbnQgYW5kIGZvcm1lci4gVXNlIGMycGF0b29sIGZvciB0aGUgQzJQQSBtYW5pZmVzdHMgb2Ygb3RoZXJzLioRcGF5bG9hZF90b29fbGFyZ2UqFnVuc3VwcG9ydGVkX21lZGlhX3R5cGU4AYLT5JMCGjoEZmlsZSISL2FwaS9hdWRpby9pbnNwZWN0Ev0DCg9HZXRBdWRpb1JlY2VpcHQSIS5zb25hbnQudjEuR2V0QXVkaW9SZWNlaXB0UmVxdWVzdBoiLnNvbmFudC52MS5HZXRBdWRpb1JlY2VpcHRSZXNwb25zZSKiA4rOGBFzcGVlY2g6c3ludGhlc2l6ZZLOGOMCChhHZXQgdGhlIHJlY2VpcHQgb2YgYXVkaW8SqgJSZXR1cm5zIHdoYXQgd2FzIHNwb2tlbiwgaG93IGVhY2ggc2VnbWVudCB3YXMgY2hlY2tlZCwgYW5kIHRoZSBoYXNoIG9mIHRoZSBzb3VuZCwgd2l0aCBhIHNpZ25hdHVyZSB0aGF0IE9wZW5TU0wgdmVyaWZpZXMuIE9ubHkgdGhlIGtleSB0aGF0IGNyZWF0ZWQgdGhlIGF1ZGlvIGdldHMgdGhlIHJlY2VpcHQsIGFuZCBvbmx5IHdoaWxlIHRoZSBhdWRpbyBleGlzdHMuIEF1ZGlvIGhhcyBhIHJlY2VpcHQgaWYgaXQgd2FzIG1hZGUgZm9yIGEgbGluayBvciBieSBhIGpvYi4gVGhlIHJlY2VpcHQgY29udGFpbnMgdGhlIHRleHQuKglub3RfZm91bmQqDWF1ZGlvX2V4cGlyZWQ4AYLT5JMCHxIdL2FwaS9hdWRpby97YXVkaW9faWR9L3JlY2VpcHQaDJrOGAgKBlNwZWVjaEIpUAFaJXNvbmFudC5leGFtcGxlL2dlbi9zb25hbnQvdjE7c29uYW50djFiBnByb3RvMw", [file_buf_validate_validate, file_google_api_annotations, file_google_protobuf_timestamp, file_sonant_v1_rest, file_sonant_v1_scope]);
+
+/**
+ * Request of GetAudioReceipt.
+ *
+ * @generated from message sonant.v1.GetAudioReceiptRequest
+ */
+export type GetAudioReceiptRequest = Message<"sonant.v1.GetAudioReceiptRequest"> & {
+  /**
+   * Id of the audio.
+   *
+   * @generated from field: string audio_id = 1;
+   */
+  audioId: string;
+};
+
+/**
+ * Describes the message sonant.v1.GetAudioReceiptRequest.
+ * Use `create(GetAudioReceiptRequestSchema)` to create a new message.
+ */
+export const GetAudioReceiptRequestSchema: GenMessage<GetAudioReceiptRequest> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_provenance, 0);
+
+/**
+ * Response of GetAudioReceipt.
+ *
+ * @generated from message sonant.v1.GetAudioReceiptResponse
+ */
+export type GetAudioReceiptResponse = Message<"sonant.v1.GetAudioReceiptResponse"> & {
+  /**
+   * The receipt, a JSON document in UTF-8. Keep it as it is: the signature covers its bytes.
+   *
+   * @generated from field: string receipt = 1;
+   */
+  receipt: string;
+
+  /**
+   * The detached CMS signature of the receipt in DER, made with the certificate that signs manifests.
+   *
+   * @generated from field: bytes signature = 2;
+   */
+  signature: Uint8Array;
+};
+
+/**
+ * Describes the message sonant.v1.GetAudioReceiptResponse.
+ * Use `create(GetAudioReceiptResponseSchema)` to create a new message.
+ */
+export const GetAudioReceiptResponseSchema: GenMessage<GetAudioReceiptResponse> = /*@__PURE__*/
+  messageDesc(file_sonant_v1_provenance, 1);
 
 /**
  * Request of InspectAudio.
@@ -44,7 +93,7 @@ export type InspectAudioRequest = Message<"sonant.v1.InspectAudioRequest"> & {
  * Use `create(InspectAudioRequestSchema)` to create a new message.
  */
 export const InspectAudioRequestSchema: GenMessage<InspectAudioRequest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_provenance, 0);
+  messageDesc(file_sonant_v1_provenance, 2);
 
 /**
  * Response of InspectAudio.
@@ -114,7 +163,7 @@ export type InspectAudioResponse = Message<"sonant.v1.InspectAudioResponse"> & {
  * Use `create(InspectAudioResponseSchema)` to create a new message.
  */
 export const InspectAudioResponseSchema: GenMessage<InspectAudioResponse> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_provenance, 1);
+  messageDesc(file_sonant_v1_provenance, 3);
 
 /**
  * A tag of an audio file.
@@ -142,7 +191,7 @@ export type AudioTag = Message<"sonant.v1.AudioTag"> & {
  * Use `create(AudioTagSchema)` to create a new message.
  */
 export const AudioTagSchema: GenMessage<AudioTag> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_provenance, 2);
+  messageDesc(file_sonant_v1_provenance, 4);
 
 /**
  * The record of audio that this installation has created.
@@ -184,7 +233,7 @@ export type AudioRecord = Message<"sonant.v1.AudioRecord"> & {
  * Use `create(AudioRecordSchema)` to create a new message.
  */
 export const AudioRecordSchema: GenMessage<AudioRecord> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_provenance, 3);
+  messageDesc(file_sonant_v1_provenance, 5);
 
 /**
  * The C2PA manifest of an audio file.
@@ -234,10 +283,10 @@ export type AudioManifest = Message<"sonant.v1.AudioManifest"> & {
  * Use `create(AudioManifestSchema)` to create a new message.
  */
 export const AudioManifestSchema: GenMessage<AudioManifest> = /*@__PURE__*/
-  messageDesc(file_sonant_v1_provenance, 4);
+  messageDesc(file_sonant_v1_provenance, 6);
 
 /**
- * Reports whether this installation made an audio file.
+ * Reports whether this installation made an audio file, and what it spoke.
  *
  * @generated from service sonant.v1.ProvenanceService
  */
@@ -255,6 +304,20 @@ export const ProvenanceService: GenService<{
     methodKind: "unary";
     input: typeof InspectAudioRequestSchema;
     output: typeof InspectAudioResponseSchema;
+  },
+  /**
+   * Returns the signed receipt of stored audio: what was spoken, how each segment was checked, and the hash of the sound.
+   * Only the key that created the audio gets it, and only while the audio exists.
+   *
+   * Fails with NOT_FOUND (NOT_FOUND, AUDIO_EXPIRED) for audio of another key, and for audio without a receipt: audio that
+   * was first returned without a link, or any audio if the service does not mark audio.
+   *
+   * @generated from rpc sonant.v1.ProvenanceService.GetAudioReceipt
+   */
+  getAudioReceipt: {
+    methodKind: "unary";
+    input: typeof GetAudioReceiptRequestSchema;
+    output: typeof GetAudioReceiptResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_sonant_v1_provenance, 0);

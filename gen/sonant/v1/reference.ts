@@ -387,6 +387,16 @@ export const protoReference: ProtoReference = {
           ]
         },
         {
+          "name": "GetJobReceipt",
+          "comment": "Returns the signed receipt of a job that has succeeded, with the receipt of each chapter: what was spoken, how each segment was checked, and the hashes of the sound. A chapter that was spoken by an earlier version has none.\n\nFails with NOT_FOUND (NOT_FOUND) until the job has succeeded, and if the service does not mark audio.",
+          "input": "GetJobReceiptRequest",
+          "output": "GetJobReceiptResponse",
+          "isStream": false,
+          "scopes": [
+            "jobs:read"
+          ]
+        },
+        {
           "name": "DeleteJob",
           "comment": "Ends a job, and deletes it with its audio.",
           "input": "DeleteJobRequest",
@@ -512,13 +522,23 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "ProvenanceService",
-      "comment": "Reports whether this installation made an audio file.",
+      "comment": "Reports whether this installation made an audio file, and what it spoke.",
       "methods": [
         {
           "name": "InspectAudio",
           "comment": "Reports whether this installation made an audio file, and whether the audio is unchanged. Nothing is stored. C2PA manifests of others are not verified; use c2patool for them.\n\nFails with INVALID_ARGUMENT (INVALID_REQUEST) for a file that is not WAV, MP3, FLAC or Ogg Opus, unless this installation recognizes its audio.",
           "input": "InspectAudioRequest",
           "output": "InspectAudioResponse",
+          "isStream": false,
+          "scopes": [
+            "speech:synthesize"
+          ]
+        },
+        {
+          "name": "GetAudioReceipt",
+          "comment": "Returns the signed receipt of stored audio: what was spoken, how each segment was checked, and the hash of the sound. Only the key that created the audio gets it, and only while the audio exists.\n\nFails with NOT_FOUND (NOT_FOUND, AUDIO_EXPIRED) for audio of another key, and for audio without a receipt: audio that was first returned without a link, or any audio if the service does not mark audio.",
+          "input": "GetAudioReceiptRequest",
+          "output": "GetAudioReceiptResponse",
           "isStream": false,
           "scopes": [
             "speech:synthesize"
@@ -3612,6 +3632,12 @@ export const protoReference: ProtoReference = {
           "number": 4,
           "type": "string",
           "comment": "With \"words_differ\", what the recognizer heard instead of the sentence, or the first 200 characters of it."
+        },
+        {
+          "name": "start",
+          "number": 5,
+          "type": "double",
+          "comment": "Start of the sentence in the file of the chapter, in seconds; not set until the chapter is done."
         }
       ]
     },
@@ -3840,6 +3866,36 @@ export const protoReference: ProtoReference = {
           "number": 1,
           "type": "Job",
           "comment": "The job."
+        }
+      ]
+    },
+    {
+      "name": "GetJobReceiptRequest",
+      "comment": "Request of GetJobReceipt.",
+      "fields": [
+        {
+          "name": "job_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id of the job."
+        }
+      ]
+    },
+    {
+      "name": "GetJobReceiptResponse",
+      "comment": "Response of GetJobReceipt.",
+      "fields": [
+        {
+          "name": "receipt",
+          "number": 1,
+          "type": "string",
+          "comment": "The receipt, a JSON document in UTF-8. Keep it as it is: the signature covers its bytes."
+        },
+        {
+          "name": "signature",
+          "number": 2,
+          "type": "bytes",
+          "comment": "The detached CMS signature of the receipt in DER, made with the certificate that signs manifests."
         }
       ]
     },
@@ -4636,6 +4692,36 @@ export const protoReference: ProtoReference = {
       "name": "RemoveVoiceModelResponse",
       "comment": "Response of RemoveVoiceModel.",
       "fields": []
+    },
+    {
+      "name": "GetAudioReceiptRequest",
+      "comment": "Request of GetAudioReceipt.",
+      "fields": [
+        {
+          "name": "audio_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id of the audio."
+        }
+      ]
+    },
+    {
+      "name": "GetAudioReceiptResponse",
+      "comment": "Response of GetAudioReceipt.",
+      "fields": [
+        {
+          "name": "receipt",
+          "number": 1,
+          "type": "string",
+          "comment": "The receipt, a JSON document in UTF-8. Keep it as it is: the signature covers its bytes."
+        },
+        {
+          "name": "signature",
+          "number": 2,
+          "type": "bytes",
+          "comment": "The detached CMS signature of the receipt in DER, made with the certificate that signs manifests."
+        }
+      ]
     },
     {
       "name": "InspectAudioRequest",

@@ -18,6 +18,7 @@ import type { Reservation } from '../clip-room.ts';
 import { type ClipRow, toVoiceList } from '../clip-rows.ts';
 import { hasPlace, signFile } from '../provenance/places.ts';
 import { removeClip } from '../stored-captions.ts';
+import { receiptIdOf, storeBookReceipt } from '../stored-receipt.ts';
 import { storeBookCaptions } from './chapter-captions.ts';
 import { expiryOf, type JobSettings, toPartRequest } from './job-request.ts';
 import type { ChapterRow, JobRow } from './job-rows.ts';
@@ -133,7 +134,8 @@ async function storeBook(joining: Joining, tools: JobTools, signal: AbortSignal)
   try {
     const plain = writeBookFile(format, sampleRateHz, chapters, tags);
     const isSigned = openSigner && origin && hasPlace(format);
-    const file = isSigned ? signFile(plain, format, origin, openSigner) : undefined;
+    const claimed = origin && { ...origin, receipt: clips.hasReceipts === false ? undefined : receiptIdOf(audioId) };
+    const file = isSigned ? signFile(plain, format, claimed!, openSigner) : undefined;
     for await (const bytes of file?.pieces ?? plain) {
       signal.throwIfAborted();
       byteCount += bytes.length;
@@ -141,16 +143,22 @@ async function storeBook(joining: Joining, tools: JobTools, signal: AbortSignal)
       await reservation.grow(byteCount);
       await draft.write(bytes);
     }
-    const starts = timeline.chapters.map(({ startSample }) => startSample / rateHz);
-    const captioned = finished.map(({ clip }, i) => ({ audioId: clip.clipId, startSeconds: starts[i]! }));
-    if (captions.length > 0) await storeBookCaptions(clips, audioId, captioned);
-    await removeOnFailure(draft.commit(file?.head), audioId, tools);
+    const placed = finished.map(({ row, clip }, i) => {
+      return { title: row.title, audioId: clip.clipId, startSeconds: timeline.chapters[i]!.startSample / rateHz };
+    });
+    const seconds = timeline.sampleCount / rateHz;
+    const made = { clipId: audioId, byteCount, seconds, fingerprint: fingerprint.digest() };
+    const clip = toClip(job, finished, { ...made, origin: origin ? JSON.stringify(origin) : null });
+    const store = async () => {
+      if (captions.length > 0) await storeBookCaptions(clips, audioId, placed);
+      await storeBookReceipt(clips, clip, fingerprint.range, placed);
+      await draft.commit(file?.head);
+    };
+    await removeOnFailure(store(), audioId, tools);
+    return clip;
   } finally {
     await draft.discard();
   }
-  const seconds = timeline.sampleCount / rateHz;
-  const made = { clipId: audioId, byteCount, seconds, fingerprint: fingerprint.digest() };
-  return toClip(job, finished, { ...made, origin: origin ? JSON.stringify(origin) : null });
 }
 
 function toClip(

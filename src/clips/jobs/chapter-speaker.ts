@@ -1,7 +1,7 @@
 // Speaks a chapter into its file. Segments that have not been stored yet are spoken and stored. All segments are then
 // encoded together, so that interruptions of the work do not change the file.
 import { encodedRateOf } from '../../audio.ts';
-import { bestCasting, cutsOf, expectedBytesOf, type Feed, type PlannedCut } from '../../speech.ts';
+import { bestCasting, cutsOf, expectedBytesOf, type Feed, type PlannedCut, type SegmentReport } from '../../speech.ts';
 import { type MarkedText, type MarkupKind, readMarkup } from '../../text.ts';
 import { removeAudio } from '../clip-remover.ts';
 import { openClipWriter } from '../clip-writer.ts';
@@ -47,20 +47,21 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     holder,
     leaseUntilMs: async () => (await rows.now()) + chapterLeaseMs,
     take,
-    offsetOf: (part) => parts.of(part).offset,
+    offsetOf: parts.offsetOf,
     isVerified: request.verify !== undefined,
   });
   const bytes = expectedBytesOf({ ...request, chars: row.chars });
   const options = { clips, index, room, bytes, caller, keepMs: keepMsUnfinished, isLinked: true, isCached: false };
   await using writer = await openClipWriter(options);
-  const textOf = (part: number) => parts.of(part).marked;
-  const captions = request.captions.length > 0 ? createChapterCaptions(clips, main.languageCode, textOf) : undefined;
+  const captions = request.captions.length > 0 ? createChapterCaptions(clips, main.languageCode, parts.of) : undefined;
+  let segments: readonly SegmentReport[] = [];
   try {
     for await (const event of speech.speakKept({ ...plan, cuts }, caller, signal, keep)) {
       await captions?.write(event);
       await writer.write(event);
       // The signal is not checked after the last event, because a chapter whose file is stored should be finished.
       if (event.type !== 'done') signal.throwIfAborted();
+      else segments = event.segments ?? [];
     }
   } finally {
     await captions?.close(writer.row !== undefined);
@@ -68,10 +69,13 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const { clipId: audioId, seconds } = writer.row!;
   const sampleCount = Math.round(seconds * encodedRateOf(request.format, request.sampleRateHz));
   try {
-    const done = { holder, audioId, seconds, sampleCount, keepUntilMs: Date.now() + keepMsMax };
-    const segments = await rows.finishChapter(id, done);
+    const startOf = ({ chunkIndex, offset, startSeconds }: SegmentReport) =>
+      [parts.offsetOf(chunkIndex) + offset, startSeconds] as const;
+    const starts = new Map(segments.filter(({ faults }) => faults?.length).map(startOf));
+    const done = { holder, audioId, seconds, sampleCount, starts, keepUntilMs: Date.now() + keepMsMax };
+    const finished = await rows.finishChapter(id, done);
     // Failures are only reported: the chapter is done, and the clip store's cleanup removes remaining segments.
-    for (const key of segments) await clips.remove(key).catch(onFault);
+    for (const key of finished) await clips.remove(key).catch(onFault);
   } catch (error) {
     await removeUnfinished(tools, id, { audioId, ownerId: job.ownerId }).catch(onFault);
     throw error;
@@ -90,37 +94,35 @@ async function removeUnfinished(
   if (present?.audioId !== audioId) await removeAudio(tools, audioId, ownerId);
 }
 
-interface Part {
-  /** Start of the part in the chapter, in code points. */
-  offset: number;
-  marked: MarkedText;
-}
-
 /** Reads the parts of a chapter, each once. */
 function createParts(
   rows: Pick<JobRows, 'findPart'>,
   { jobKey, chapter, partCount }: ChapterRow,
   markup: MarkupKind | undefined,
 ) {
-  const parts = new Map<number, Part>();
-  const readPart = async (index: number): Promise<Part> => {
+  const parts = new Map<number, MarkedText>();
+  const offsets: number[] = [];
+  const readPart = async (index: number): Promise<MarkedText> => {
     const row = await rows.findPart(jobKey, chapter, index);
     if (!row) throw new Error(`part ${index} of chapter ${chapter} is missing`);
-    return { offset: row.offset, marked: readMarkup(row.text, markup) };
+    offsets[index] = row.offset;
+    return readMarkup(row.text, markup);
   };
   const feed: Feed = {
     async part(index) {
-      const part = parts.get(index) ?? (await readPart(index));
-      parts.set(index, part);
+      const marked = parts.get(index) ?? (await readPart(index));
+      parts.set(index, marked);
       // Keeps two earlier parts, whose last segments may still be in progress.
       parts.delete(index - 3);
-      return { marked: part.marked, isLast: index === partCount - 1 };
+      return { marked, isLast: index === partCount - 1 };
     },
     isDivided: false,
   };
   /** Returns a part that is being spoken or was spoken recently. */
   const of = (index: number) => parts.get(index)!;
-  return { feed, of };
+  /** Start of a part in the chapter, in code points. */
+  const offsetOf = (index: number) => offsets[index]!;
+  return { feed, of, offsetOf };
 }
 
 // Adds pauses between the paragraphs of a chapter, longer pauses around headings, and the longest pauses between

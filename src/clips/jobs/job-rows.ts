@@ -234,7 +234,7 @@ export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptio
           for (const table of ['job_segments', 'job_parts', 'job_chapters', 'jobs'])
             await rows.query(`delete from ${table} where job_key = $1`, jobKey);
         },
-        { blind: true, erasing: ['job_parts', 'job_chapters', 'jobs'] },
+        { blind: true, erasing: ['job_segments', 'job_parts', 'job_chapters', 'jobs'] },
       ),
     ...createJobReading(store),
     ...createJobLeases(store),

@@ -35,6 +35,8 @@ export interface JobSuspect {
   faults: SpeechFault[];
   /** What a recognizer heard instead. */
   heard?: string;
+  /** Start in the chapter's audio, in seconds, once the chapter is done. */
+  start?: number | undefined;
 }
 
 const suspectsMax = 100;
@@ -59,6 +61,8 @@ interface DoneChapter {
   audioId: string;
   seconds: number;
   sampleCount: number;
+  /** Start of the audio of suspects, by their offset. */
+  starts?: ReadonlyMap<number, number>;
   /** Time until which the audio is kept, unless it has already expired. */
   keepUntilMs: number;
 }
@@ -154,13 +158,7 @@ async function writeSegment(
   if (updated.length === 0 || held.length === 0) throw new LeaseLost();
   if (suspect) {
     const others = (JSON.parse(before.suspects) as JobSuspect[]).filter(({ offset }) => offset !== suspect.offset);
-    const suspects = JSON.stringify([...others, suspect].slice(0, suspectsMax));
-    await rows.query(
-      'update job_chapters set suspects = $3 where job_key = $1 and chapter = $2',
-      jobKey,
-      chapter,
-      suspects,
-    );
+    await writeSuspects(rows, { jobKey, chapter }, [...others, suspect].slice(0, suspectsMax));
   }
   const replaced = 'delete from job_segments where job_key = $1 and chapter = $2 and segment = $3';
   await rows.query(replaced, jobKey, chapter, segment);
@@ -168,10 +166,19 @@ async function writeSegment(
   if (Number(before.charged) <= segment) await addUsage(rows, usage);
 }
 
+async function writeSuspects(
+  rows: Transaction,
+  { jobKey, chapter }: ChapterId,
+  suspects: readonly JobSuspect[],
+): Promise<void> {
+  const sql = 'update job_chapters set suspects = $3 where job_key = $1 and chapter = $2';
+  await rows.query(sql, jobKey, chapter, JSON.stringify(suspects));
+}
+
 async function finishChapter(
   rows: Transaction,
   { jobKey, chapter }: ChapterId,
-  { holder, audioId, seconds, sampleCount, keepUntilMs }: DoneChapter,
+  { holder, audioId, seconds, sampleCount, starts, keepUntilMs }: DoneChapter,
 ): Promise<string[]> {
   const ofJob = `update jobs set chapters_done = chapters_done + 1, revision = revision + 1
     where job_key = $1 and status = 'running' returning revision, chapters_done as done, chapter_count as count`;
@@ -179,10 +186,16 @@ async function finishChapter(
   if (!job) throw new LeaseLost();
   const ofChapter = `update job_chapters set status = 'done', audio_id = $4, seconds = $5, sample_count = $6,
     done_revision = $7, lease_until_ms = 0
-    where job_key = $1 and chapter = $2 and lease_holder = $3 and status = 'queued' returning chapter`;
+    where job_key = $1 and chapter = $2 and lease_holder = $3 and status = 'queued' returning suspects`;
   const { revision, done, count } = job;
-  const updated = await rows.query(ofChapter, jobKey, chapter, holder, audioId, seconds, sampleCount, revision);
-  if (updated.length === 0) throw new LeaseLost();
+  const values = [jobKey, chapter, holder, audioId, seconds, sampleCount, revision];
+  const [updated] = await rows.query<{ suspects: string }>(ofChapter, ...values);
+  if (!updated) throw new LeaseLost();
+  const suspects = (JSON.parse(updated.suspects) as JobSuspect[]).map((each) => ({
+    ...each,
+    start: starts?.get(each.offset),
+  }));
+  if (suspects.length > 0) await writeSuspects(rows, { jobKey, chapter }, suspects);
   const keep = 'update clips set expires_at_ms = $2 where clip_id = $1 and expires_at_ms > $3';
   await rows.query(keep, audioId, keepUntilMs, Date.now());
   const queueJoin = "update job_chapters set status = 'queued' where job_key = $1 and chapter = $2";

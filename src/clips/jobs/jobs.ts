@@ -11,6 +11,7 @@ import { createMetrics, type Metrics } from '../../platform/telemetry/prometheus
 import type { SpeechRequest } from '../../speech.ts';
 import type { ClipMemory } from '../clip-memory.ts';
 import type { ClipRows } from '../clip-rows.ts';
+import { openReceipt, type SignedReceipt } from '../stored-receipt.ts';
 import { jobEventsEveryMs, jobKeepHoursMax, jobsPerAccountMax, jobWatchMs } from './job-limits.ts';
 import { expiryOf, type JobRequest, type JobSettings, toPartRequest } from './job-request.ts';
 import { type ChapterRow, createJobRows, type JobRow, type JobRowsOptions } from './job-rows.ts';
@@ -84,6 +85,13 @@ export function openJobs(options: JobsOptions) {
   return {
     /** Throws a Failure if the job does not exist or is of another key, as do the other functions. */
     find,
+
+    /** Returns the receipt of a job that has succeeded. */
+    async readReceipt(callerId: string, jobId: string): Promise<SignedReceipt> {
+      const { audioId } = await findRow(callerId, jobId);
+      if (audioId === null) throw new Failure('not_found', { message: 'A job has no receipt until it has succeeded.' });
+      return openReceipt(tools.clips, audioId, options.openSigner);
+    },
 
     /** Adds the job. If its owner already has a job with this id, returns that job, which must be the same. */
     async add(request: JobRequest, creator: JobCreator, jobId: string | undefined): Promise<Job> {

@@ -63,9 +63,25 @@ export function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.of(tag), Buffer.from(size), ...parts]);
 }
 
-const hex = (digits: string): Buffer => Buffer.from(digits, 'hex');
+/** The elements inside one element of DER. Each is shorter than 64 KiB. */
+export function elementsOf(outer: Buffer): Buffer[] {
+  const elements: Buffer[] = [];
+  const bodyOf = (at: number) => {
+    const sizeBytes = outer[at + 1]! < 0x80 ? 0 : outer[at + 1]! & 0x7f;
+    const start = at + 2 + sizeBytes;
+    return { start, end: start + (sizeBytes ? outer.readUIntBE(at + 2, sizeBytes) : outer[at + 1]!) };
+  };
+  for (let { start, end } = bodyOf(0); start < end; ) {
+    const next = bodyOf(start).end;
+    elements.push(outer.subarray(start, next));
+    start = next;
+  }
+  return elements;
+}
+
+export const hex = (digits: string): Buffer => Buffer.from(digits, 'hex');
 const version3 = hex('a003020102');
-const ecdsaWithSha256 = hex('300a06082a8648ce3d040302');
+export const ecdsaWithSha256 = hex('300a06082a8648ce3d040302');
 // Extensions (RFC 5280, section 4.2.1): basic constraints, key usage, and extended key usage.
 const isCa = '300f0603551d130101ff040530030101ff';
 const isNoCa = '300c0603551d130101ff04023000';
@@ -74,7 +90,7 @@ const signsData = '300e0603551d0f0101ff040403020780';
 const forEmail = '30130603551d25040c300a06082b06010505070304';
 const pointBytes = 65;
 const spkiOf = (key: crypto.KeyObject): Buffer => key.export({ type: 'spki', format: 'der' });
-const utcTime = (ms: number): Buffer =>
+export const utcTime = (ms: number): Buffer =>
   der(0x17, Buffer.from(`${new Date(ms).toISOString().replace(/\D/g, '').slice(2, 14)}Z`));
 
 function nameOf(commonName: string, organization: string): Buffer {

@@ -4,6 +4,12 @@ import { createHash, randomUUID, sign } from 'node:crypto';
 import type { Origin } from '../../audio/origin.ts';
 import type { Credentials } from './certificate.ts';
 
+/** What a manifest states. */
+export interface Claimed extends Origin {
+  /** Id of the receipt of the audio; absent if there is none. */
+  receipt?: string | undefined;
+}
+
 /** The range of a manifest in a file. */
 export interface Place {
   start: number;
@@ -25,13 +31,13 @@ const padHeadBytes = 7;
 const numbersBytes = 32;
 
 /** Size of a manifest that is stored in a file; always even. */
-export function embeddedBytes(credentials: Credentials, origin: Origin): number {
+export function embeddedBytes(credentials: Credentials, origin: Claimed): number {
   const binding = { hash: Buffer.alloc(32), excluded: { start: 0, length: 0 } };
   const { length } = buildStore(credentials, origin, binding).store(Buffer.alloc(64), {});
   return length + padHeadBytes + padBytesMin + numbersBytes + (length % 2) + 1;
 }
 
-export function createManifest(credentials: Credentials, origin: Origin, binding: Binding): Buffer {
+export function createManifest(credentials: Credentials, origin: Claimed, binding: Binding): Buffer {
   const { toSign, store } = buildStore(credentials, origin, binding);
   const signature = sign('sha256', toSign, { key: credentials.key, dsaEncoding: 'ieee-p1363' });
   const manifest = store(signature, {});
@@ -40,12 +46,12 @@ export function createManifest(credentials: Credentials, origin: Origin, binding
 }
 
 /** Returns the bytes to sign, and a function that completes the manifest with their signature. */
-function buildStore(credentials: Credentials, origin: Origin, binding: Binding) {
+function buildStore(credentials: Credentials, origin: Claimed, binding: Binding) {
   const label = `urn:c2pa:${randomUUID()}`;
   const [name, version] = origin.software.split(' ');
   const program = { name, version };
-  const { sourceType, model, voice, operator } = origin;
-  const parameters = { model, voice, operator: operator || undefined };
+  const { sourceType, model, voice, operator, receipt } = origin;
+  const parameters = { model, voice, operator: operator || undefined, receipt };
   const made = { action: 'c2pa.created', digitalSourceType: sourceType, softwareAgent: program, parameters };
   const assertions = [assertionBox('c2pa.actions.v2', { actions: [made] }), bindingBox(binding)];
   const claim = encodeCbor({

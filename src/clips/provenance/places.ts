@@ -2,10 +2,10 @@
 // an object (GEOB) of the ID3 tag at the start. Other formats have their manifest beside the file.
 import { createHash } from 'node:crypto';
 import type { FormatName } from '../../audio/formats.ts';
-import { type Origin, sevenBits, sevenBitsAt } from '../../audio/origin.ts';
+import { sevenBits, sevenBitsAt } from '../../audio/origin.ts';
 import { readWavHeader } from '../../audio/wav-reader.ts';
 import type { Credentials } from './certificate.ts';
-import { createManifest, embeddedBytes, type Place } from './manifest.ts';
+import { type Claimed, createManifest, embeddedBytes, type Place } from './manifest.ts';
 
 type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
 
@@ -16,7 +16,7 @@ export type OpenSigner = () => Promise<Credentials>;
 export const hasPlace = (format: string): boolean => ['wav', 'mp3', 'flac'].includes(format);
 
 /** Creates a manifest to store beside the file. */
-export async function signBeside(pieces: Pieces, origin: Origin, open: OpenSigner): Promise<Buffer> {
+export async function signBeside(pieces: Pieces, origin: Claimed, open: OpenSigner): Promise<Buffer> {
   const hash = createHash('sha256');
   for await (const bytes of pieces) hash.update(bytes);
   return createManifest(await open(), origin, { hash: hash.digest() });
@@ -30,7 +30,7 @@ interface SignedFile {
 }
 
 /** Adds a manifest to a file while it is written. The first piece must contain the first 44 bytes. */
-export function signFile(pieces: Pieces, format: FormatName, origin: Origin, open: OpenSigner): SignedFile {
+export function signFile(pieces: Pieces, format: FormatName, origin: Claimed, open: OpenSigner): SignedFile {
   let head: Uint8Array | undefined;
   async function* write(): AsyncGenerator<Uint8Array> {
     const credentials = await open();
@@ -74,7 +74,7 @@ export function signFile(pieces: Pieces, format: FormatName, origin: Origin, ope
 export async function signFinished(
   read: () => Pieces,
   format: FormatName,
-  origin: Origin,
+  origin: Claimed,
   open: OpenSigner,
 ): Promise<{ isBeside: boolean; pieces: Pieces; file?: SignedFile } | undefined> {
   if (!hasPlace(format))

@@ -6,6 +6,8 @@ import type { Readable } from 'node:stream';
 import { measured } from '../../platform/telemetry/trace.ts';
 
 export interface ClipStore {
+  /** Whether receipts, which contain the text, are stored beside audio. Default: true. */
+  hasReceipts?: boolean | undefined;
   /** Opens a draft of a new clip. `contentType` is stored if the store itself serves clips. */
   create(key: string, contentType: string): Promise<ClipDraft>;
   /** Opens the clip. Undefined if the clip does not exist. */
@@ -64,6 +66,7 @@ export function traceClips(clips: ClipStore, system: string): ClipStore {
     attributes: { 'rpc.system.name': system, 'sonant.clip_id': key },
   });
   return {
+    hasReceipts: clips.hasReceipts,
     create: (key, contentType) =>
       measured(span('create', key), async () => {
         const draft = await clips.create(key, contentType);

@@ -15,8 +15,8 @@ import { type ByteRange, type ClipDraft, type ClipStore, type Disk, isClipKey, t
 /** Age at which a draft that has not changed, or a clip without a row, counts as abandoned. */
 const abandonedAfterMs = 60 * 60 * 1000;
 
-export async function openLocalClips({ dir }: { dir: string }): Promise<ClipStore> {
-  const clips = new LocalClips(dir);
+export async function openLocalClips(options: { dir: string; hasReceipts?: boolean }): Promise<ClipStore> {
+  const clips = new LocalClips(options);
   await withStorageFailures(async () => {
     makeFolder(clips.draftsDir, 0o700);
     await clips.sweepDrafts();
@@ -25,13 +25,15 @@ export async function openLocalClips({ dir }: { dir: string }): Promise<ClipStor
 }
 
 class LocalClips implements ClipStore {
+  readonly hasReceipts: boolean;
   readonly #dir: string;
   readonly draftsDir: string;
   readonly #drafts = new Set<LocalDraft>();
   readonly #reads: FileReads = createFileReads();
   #closed = false;
 
-  constructor(dir: string) {
+  constructor({ dir, hasReceipts = true }: { dir: string; hasReceipts?: boolean }) {
+    this.hasReceipts = hasReceipts;
     this.#dir = dir;
     this.draftsDir = join(dir, 'drafts');
   }

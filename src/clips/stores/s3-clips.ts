@@ -16,6 +16,7 @@ interface S3ClipsOptions {
   stallMs?: number;
   /** Age at which an upload, or a clip without a row, counts as abandoned. */
   abandonedAfterMs?: number;
+  hasReceipts?: boolean;
 }
 
 /** Bodies up to this size are fetched at once, so that a slow reader does not block a connection. */
@@ -25,6 +26,7 @@ const smallBytes = 16 * 1024;
 export const toS3Path = (prefix: string, key: string): string => `${prefix}${key.slice(-2)}/${key}`;
 
 export class S3Clips implements ClipStore {
+  readonly hasReceipts: boolean;
   readonly #bucket: S3Bucket;
   readonly #prefix: string;
   readonly #stallMs: number;
@@ -35,7 +37,9 @@ export class S3Clips implements ClipStore {
   #check: Promise<void> | undefined;
   #closed = false;
 
-  constructor({ bucket, prefix, stallMs = 15_000, abandonedAfterMs = 24 * 3_600_000 }: S3ClipsOptions) {
+  constructor(options: S3ClipsOptions) {
+    const { bucket, prefix, stallMs = 15_000, abandonedAfterMs = 24 * 3_600_000, hasReceipts = true } = options;
+    this.hasReceipts = hasReceipts;
     this.#bucket = bucket;
     this.#prefix = prefix;
     this.#stallMs = stallMs;

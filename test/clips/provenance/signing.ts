@@ -1,7 +1,7 @@
 // Provides a signer for tests, files to sign, and the verdict of the independent verifier (c2pa-rs).
 import { audioFormats, type FormatName } from '../../../src/audio/formats.ts';
-import type { Origin } from '../../../src/audio/origin.ts';
 import { makeSelfSigned, readCredentials } from '../../../src/clips/provenance/certificate.ts';
+import type { Claimed } from '../../../src/clips/provenance/manifest.ts';
 import { hasPlace, type OpenSigner, signBeside, signFile } from '../../../src/clips/provenance/places.ts';
 import { hasTool, loadTool } from '../../tool-packages.ts';
 
@@ -23,12 +23,13 @@ export const contentTypes: Readonly<Partial<Record<FormatName, string>>> = {
   opus: 'audio/ogg',
 };
 
-const origin: Origin = {
+const origin: Claimed = {
   software: 'Sonant 1.2.3',
   operator: 'ACME',
   sourceType: 'http://cv.iptc.org/newscodes/digitalsourcetype/algorithmicMedia',
   model: 'tone',
   voice: 'anna',
+  receipt: 'rcp_KJyTJh7TQ-oZ1Fd5h0QK2aDbVC',
 };
 
 /** Two seconds of silence, with tags. */

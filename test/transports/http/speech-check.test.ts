@@ -76,7 +76,7 @@ test('a job speaks suspect sentences again, and lists those that stay suspect', 
   await expect.poll(async () => (await read()).status, { timeout: 30_000 }).toBe('succeeded');
   const job = await read();
   expect(job.chapters[0]!.suspects).toEqual([
-    { offset: text.length + 2, text: text.replace(/\.$/, ''), faults: ['silence'] },
+    { offset: text.length + 2, text: text.replace(/\.$/, ''), faults: ['silence'], start: expect.any(Number) },
   ]);
   expect(engine.segments.length).toBe(6);
 });

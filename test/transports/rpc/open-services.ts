@@ -102,7 +102,10 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
       voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }),
       jobs: {} as JobHandlers,
       books: createBookHandlers(),
-      provenance: createProvenanceHandlers({ inspect: createInspect(async () => []) }),
+      provenance: createProvenanceHandlers({
+        inspect: createInspect(async () => []),
+        readReceipt: async () => Promise.reject(new Error('unused')),
+      }),
       keys: createKeyHandlers({ keys, voices, secrets: {} as WebhookSecrets }),
       usage: createUsageHandlers({ sum: async () => [] }),
       lexicons: createLexiconHandlers({} as LexiconManagement, voices),

@@ -1,0 +1,115 @@
+// Stores a receipt beside audio: what was spoken, how each segment was checked, and the hash of the sound. Audio has a
+// receipt if it was made for a link, or by a job, and if files state their origin. The receipt keeps the text until the
+// audio is deleted. It is stored as it is signed, and signed when it is read.
+import { hash } from 'node:crypto';
+import type { Origin } from '../audio.ts';
+import { Failure } from '../platform/errors.ts';
+import type { SegmentReport } from '../speech.ts';
+import type { ClipRow } from './clip-rows.ts';
+import { signDetached } from './provenance/detached-signature.ts';
+import type { OpenSigner } from './provenance/places.ts';
+import { readBeside, receiptOf, storeBeside } from './stored-captions.ts';
+import type { ClipStore } from './stores/clip-store.ts';
+
+type Receipted = Pick<
+  ClipRow,
+  'clipId' | 'format' | 'sampleRateHz' | 'seconds' | 'createdAtMs' | 'fingerprint' | 'origin'
+>;
+
+/** The bytes of the file that the clip's fingerprint covers. */
+interface SoundRange {
+  start: number;
+  byteCount: number;
+}
+
+/** Id of the receipt in manifests. The id of the audio, which is part of its URL, cannot be found from it. */
+export const receiptIdOf = (audioId: string): string => `rcp_${hash('sha256', audioId, 'base64url').slice(0, 26)}`;
+
+const toReceipt = (
+  { clipId, format, sampleRateHz, seconds, createdAtMs, fingerprint, origin }: Receipted,
+  { start, byteCount }: SoundRange,
+) => ({
+  version: 1,
+  id: receiptIdOf(clipId),
+  service: (JSON.parse(origin!) as Origin).software,
+  created_at: new Date(createdAtMs).toISOString(),
+  audio_id: clipId,
+  format,
+  sample_rate: sampleRateHz,
+  seconds,
+  sound: { sha256: fingerprint, start, bytes: byteCount },
+});
+
+const toSegment = ({ text, voiceId, engine, seed, takes, startSeconds, seconds, ...report }: SegmentReport) => ({
+  text,
+  voice_id: voiceId,
+  engine,
+  seed,
+  takes,
+  start: startSeconds,
+  seconds,
+  faults: report.faults,
+  heard: report.heard,
+  word_errors: report.wordErrors,
+});
+
+export async function storeReceipt(
+  clips: ClipStore,
+  clip: Receipted,
+  range: SoundRange,
+  segments: readonly SegmentReport[],
+): Promise<void> {
+  if (clip.origin === null || clips.hasReceipts === false) return;
+  const text = JSON.stringify({ ...toReceipt(clip, range), segments: segments.map(toSegment) });
+  await storeBeside(clips, receiptOf(clip.clipId), 'application/json', Buffer.from(text));
+}
+
+interface ReceiptedChapter {
+  title: string;
+  startSeconds: number;
+  audioId: string;
+}
+
+/** Joins the receipts of chapters, one at a time, because those of a book may be large. */
+export async function storeBookReceipt(
+  clips: ClipStore,
+  clip: Receipted,
+  range: SoundRange,
+  chapters: readonly ReceiptedChapter[],
+): Promise<void> {
+  if (clip.origin === null || clips.hasReceipts === false) return;
+  const draft = await clips.create(receiptOf(clip.clipId), 'application/json');
+  const withoutEnd = (object: object) => JSON.stringify(object).slice(0, -1);
+  try {
+    let before = `${withoutEnd(toReceipt(clip, range))},"chapters":[`;
+    for (const { title, startSeconds: start, audioId } of chapters) {
+      const receipt = (await readBeside(clips, receiptOf(audioId))) ?? 'null';
+      await draft.write(Buffer.from(`${before}${withoutEnd({ title, start })},"receipt":${receipt}}`));
+      before = ',';
+    }
+    await draft.write(Buffer.from(']}'));
+    await draft.commit();
+  } finally {
+    await draft.discard();
+  }
+}
+
+/** Returns the id of the receipt of stored audio; undefined if it has none. */
+export async function receiptNameOf(clips: Pick<ClipStore, 'open'>, audioId: string): Promise<string | undefined> {
+  const stored = await clips.open(receiptOf(audioId), { first: 0, last: 0 });
+  stored?.body.destroy();
+  return stored && receiptIdOf(audioId);
+}
+
+export type SignedReceipt = Awaited<ReturnType<typeof openReceipt>>;
+
+/** Reads a receipt and signs it. Throws `not_found` if the audio has none. */
+export async function openReceipt(clips: Pick<ClipStore, 'open'>, audioId: string, openSigner: OpenSigner | undefined) {
+  const bytes = openSigner && (await readBeside(clips, receiptOf(audioId)));
+  if (!bytes) throw new Failure('not_found', { message: openSigner ? noReceipt : noSigner });
+  return { receipt: bytes.toString(), signature: signDetached(await openSigner(), bytes) };
+}
+
+const noReceipt =
+  'This audio has no receipt: it was first returned without a link, an earlier version made it, or SONANT_S3_LINKS is public.';
+const noSigner = 'Audio has no receipts, because SONANT_PROVENANCE is off.';

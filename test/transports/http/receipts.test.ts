@@ -1,0 +1,281 @@
+// Tests the receipts of audio and jobs: OpenSSL alone verifies them, a changed byte is found, only the key that made the
+// audio reads them, and they are deleted with it.
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { storeReceipt } from '../../../src/clips/stored-receipt.ts';
+import type { Pcm } from '../../../src/platform/pcm.ts';
+import { chapters, openJobsGateway, scopes } from '../../clips/jobs/open-jobs.ts';
+import { createTestSigner } from '../../clips/provenance/signing.ts';
+import { openTakes, speakFlite, spoil } from '../../engines/takes-engine.ts';
+import { newFolder } from '../../new-folder.ts';
+import { isInstalled } from '../../programs.ts';
+import { sentences } from '../../sentences.ts';
+import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
+
+const signing = { openSigner: createTestSigner(), marking: { software: 'Sonant 1.2.3', operator: 'ACME' } };
+const text = 'It costs $5. Really!';
+
+interface Signed {
+  receipt: string;
+  signature: string;
+}
+
+const readSigned = async (reply: Response): Promise<Signed> => {
+  expect([reply.status, reply.headers.get('cache-control')]).toEqual([200, 'no-store']);
+  return (await reply.json()) as Signed;
+};
+const failureOf = async (reply: Response) => {
+  const { error, message } = (await reply.json()) as { error: string; message: string };
+  return [reply.status, error, message];
+};
+
+async function speakLink(gateway: TestGateway, body: object = {}) {
+  const reply = await gateway.speak({ text, ...body });
+  const { audio_url: url } = (await reply.json()) as { audio_url: string };
+  const audioId = /aud_\w+/.exec(url)![0];
+  const path = `/api/audio/${audioId}/receipt`;
+  const readReceipt = async () => readSigned(await gateway.send(path));
+  return { audioId, path, readReceipt, readFile: async () => bytesOf(await gateway.send(url)) };
+}
+
+/** Runs the commands of docs/provenance.md on the files of a publisher. */
+async function check({ receipt, signature }: Signed, audio?: Uint8Array) {
+  const folder = newFolder();
+  const write = (name: string, content: string | Uint8Array) => writeFileSync(join(folder, name), content);
+  write('receipt.json', receipt);
+  write('receipt.p7s', Buffer.from(signature, 'base64'));
+  write('certificates.pem', (await signing.openSigner()).chain.join(''));
+  if (audio) write('audio', audio);
+  const run = (script: string) => spawnSync('bash', ['-euc', script], { cwd: folder, encoding: 'utf8' });
+  const { start, bytes, sha256 } = audio ? JSON.parse(receipt).sound : {};
+  const { status, stderr } = run(
+    'openssl cms -verify -binary -inform DER -in receipt.p7s -content receipt.json -CAfile certificates.pem -purpose any -out /dev/null',
+  );
+  const { stdout } = audio ? run(`tail -c +${start + 1} audio | head -c ${bytes} | sha256sum`) : { stdout: '' };
+  return { isSigned: status === 0, stderr, isSound: stdout.startsWith(sha256 ?? '-') };
+}
+
+describe.skipIf(!isInstalled('openssl'))('OpenSSL', () => {
+  test.each(['wav', 'mp3', 'opus', 'flac', 'pcm'])(
+    'verifies the receipt and the sound of a link (%s)',
+    async (format) => {
+      const gateway = await openTestGateway(signing);
+      const { readReceipt, readFile } = await speakLink(gateway, { output_format: format });
+      const [signed, file] = [await readReceipt(), await readFile()];
+      expect(await check(signed, file)).toEqual({
+        isSigned: true,
+        stderr: expect.stringMatching(/success/i),
+        isSound: true,
+      });
+      const { start, bytes } = JSON.parse(signed.receipt).sound;
+      for (const at of [start, start + bytes - 1]) {
+        const other = Buffer.from(file);
+        other[at]! ^= 1;
+        expect(await check(signed, other)).toMatchObject({ isSigned: true, isSound: false });
+      }
+    },
+  );
+
+  test('refuses a receipt with another word, another figure, or the signature of another receipt', async () => {
+    const gateway = await openTestGateway(signing);
+    const signed = await (await speakLink(gateway)).readReceipt();
+    const another = await (await speakLink(gateway, { text: 'Another.' })).readReceipt();
+    const changed = [
+      { ...signed, receipt: signed.receipt.replace('costs', 'costz') },
+      { ...signed, receipt: signed.receipt.replace('"takes":1', '"takes":2') },
+      { ...signed, receipt: `${signed.receipt}\n` },
+      { ...signed, signature: another.signature },
+    ];
+    for (const each of changed) {
+      expect(each).not.toEqual(signed);
+      expect(await check(each)).toMatchObject({ isSigned: false, stderr: expect.stringMatching(/fail|mismatch/i) });
+    }
+  });
+});
+
+test('a receipt has the words, the voice, the engine and the time of each segment', async () => {
+  const gateway = await openTestGateway(signing);
+  const { audioId, readReceipt } = await speakLink(gateway, { output_format: 'mp3', sample_rate: 24_000 });
+  const receipt = JSON.parse((await readReceipt()).receipt);
+  expect(receipt).toEqual({
+    ...{ version: 1, id: expect.stringMatching(/^rcp_[\w-]{26}$/), service: 'Sonant 1.2.3' },
+    ...{ created_at: expect.any(String), audio_id: audioId, format: 'mp3', sample_rate: 24_000 },
+    seconds: expect.any(Number),
+    sound: { sha256: expect.stringMatching(/^[\da-f]{64}$/), start: expect.any(Number), bytes: expect.any(Number) },
+    segments: ['It costs $5', 'Really'].map((text) => ({
+      ...{ text, voice_id: 'tone-low', engine: 'tone', takes: 1 },
+      ...{ start: expect.any(Number), seconds: expect.any(Number) },
+    })),
+  });
+  const [first, second] = receipt.segments;
+  expect(second.start).toBeGreaterThanOrEqual(first.start + first.seconds - 0.001);
+});
+
+test('the receipt of a stored stream has the segments of all chunks', async () => {
+  const gateway = await openTestGateway(signing);
+  const body = { method: 'streaming', text_chunks: ['One two.', 'Three four.'], return_format: 'url' };
+  const reply = await gateway.speak(body);
+  await bytesOf(reply);
+  const path = `/api/audio/${/aud_\w+/.exec(reply.headers.get('x-audio-url')!)![0]}/receipt`;
+  const { segments } = JSON.parse((await readSigned(await gateway.send(path))).receipt);
+  expect(segments.map(({ text }: { text: string }) => text)).toEqual(['One two', 'Three four']);
+});
+
+test('only the key that made the audio reads its receipt, until the audio is deleted', async () => {
+  const gateway = await openTestGateway(signing);
+  const { audioId, path, readReceipt } = await speakLink(gateway);
+  await readReceipt();
+  const notHere = [404, 'not_found', 'Audio not found for this key.'];
+  for (const headers of [{ 'X-API-Key': await gateway.makeKey() }, { 'X-API-Key': await gateway.makeKey() }])
+    expect(await failureOf(await gateway.send(path, { headers }))).toEqual(notHere);
+  expect((await gateway.send(path, { headers: { 'X-API-Key': '' } })).status).toBe(401);
+  expect(await failureOf(await gateway.send(path.replace(/.{26}\/receipt/, `${'0'.repeat(26)}/receipt`)))).toEqual(
+    notHere,
+  );
+  const stored = async () => {
+    const found = await gateway.clips.open(audioId.replace('aud_', 'rec_'));
+    found?.body.destroy();
+    return found !== undefined;
+  };
+  expect(await stored()).toBe(true);
+  expect((await gateway.send(`/api/audio/${audioId}`, { method: 'DELETE' })).status).toBe(204);
+  expect(await stored()).toBe(false);
+  expect((await failureOf(await gateway.send(path))).slice(0, 2)).toEqual([410, 'audio_expired']);
+});
+
+test('expired audio loses its receipt in the next sweep', async () => {
+  const gateway = await openTestGateway({ ...signing, retentionMs: 1_000 });
+  const { audioId, path } = await speakLink(gateway);
+  await expect.poll(async () => (await gateway.send(path)).status, { timeout: 10_000 }).toBe(410);
+  await gateway.sweep.run();
+  expect(await gateway.clips.open(audioId.replace('aud_', 'rec_'))).toBeUndefined();
+});
+
+test('audio that was first returned without a link has no receipt, and neither has any without provenance', async () => {
+  const gateway = await openTestGateway(signing);
+  const said = { text: 'Not for a link.' };
+  await bytesOf(await gateway.speak({ ...said, return_format: 'buffer' }));
+  const { path } = await speakLink(gateway, said);
+  expect(await failureOf(await gateway.send(path))).toEqual([
+    404,
+    'not_found',
+    expect.stringContaining('without a link'),
+  ]);
+  const plain = await openTestGateway();
+  const { audioId, path: plainPath } = await speakLink(plain);
+  expect(await failureOf(await plain.send(plainPath))).toEqual([404, 'not_found', expect.stringContaining('is off')]);
+  expect(await plain.clips.open(audioId.replace('aud_', 'rec_'))).toBeUndefined();
+});
+
+test('nothing is stored where everyone could read the text', async () => {
+  const { clips } = await openTestGateway();
+  const clipId = 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H';
+  const origin = JSON.stringify({ software: 'Sonant 1.2.3' });
+  const clip = { clipId, origin, format: 'wav', sampleRateHz: 1, seconds: 1, createdAtMs: 0, fingerprint: '' };
+  const store = async (hasReceipts: boolean) => {
+    const create: typeof clips.create = (...asked) => clips.create(...asked);
+    await storeReceipt(
+      Object.assign(Object.create(clips), { hasReceipts, create }),
+      clip,
+      { start: 0, byteCount: 1 },
+      [],
+    );
+    const stored = await clips.open('rec_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H');
+    stored?.body.destroy();
+    return stored?.byteCount;
+  };
+  expect(await store(false)).toBeUndefined();
+  expect(await store(true)).toBeGreaterThan(0);
+});
+
+test('a manifest names the receipt by an id that does not lead to the audio', async () => {
+  const gateway = await openTestGateway(signing);
+  const { audioId, readReceipt } = await speakLink(gateway);
+  const { id } = JSON.parse((await readReceipt()).receipt);
+  const manifest = await bytesOf(await gateway.send(`/audio/${audioId}.c2pa`));
+  expect([manifest.includes(id), manifest.includes(audioId)]).toEqual([true, false]);
+});
+
+describe('the receipt of a job', () => {
+  test.each(['wav', 'mp3', 'opus'])('has those of its chapters, and is named in the manifest (%s)', async (format) => {
+    const { create, untilEnded, sendJobs, send, makeKey } = await openJobsGateway(signing);
+    const { id } = await create({ output_format: format });
+    const job = await untilEnded(id);
+    const signed = await readSigned(await sendJobs(`/${id}/receipt`));
+    const receipt = JSON.parse(signed.receipt);
+    const file = await bytesOf(await send(job.audio_url));
+    expect(receipt).toMatchObject({ version: 1, audio_id: /aud_\w+/.exec(job.audio_url)![0], format });
+    expect(receipt.chapters.map(({ title }: { title: string }) => title)).toEqual(chapters.map(({ title }) => title));
+    expect(receipt.chapters.map(({ start }: { start: number }) => start)).toEqual(
+      job.chapters.map(({ start }: { start: number }) => expect.closeTo(start, 2)),
+    );
+    const words = receipt.chapters.map(({ receipt: { segments } }: { receipt: { segments: { text: string }[] } }) =>
+      segments.map(({ text: each }) => each).join(' '),
+    );
+    const plain = (given: string) => given.replace(/[^a-z]+/gi, ' ').trim();
+    expect(words.map(plain)).toEqual(chapters.map((chapter) => plain(chapter.text)));
+    if (format === 'opus') expect(file.includes(receipt.id)).toBe(false);
+    else expect([file.includes(receipt.id), file.includes(receipt.audio_id)]).toEqual([true, false]);
+    if (isInstalled('openssl')) expect(await check(signed, file)).toMatchObject({ isSigned: true, isSound: true });
+    for (const [i, chapter] of job.chapters.entries()) {
+      const own = await bytesOf(await send(chapter.audio_url));
+      const { sound } = receipt.chapters[i].receipt;
+      if (isInstalled('openssl')) {
+        const ofChapter = { ...signed, receipt: JSON.stringify({ sound }) };
+        expect(await check(ofChapter, own)).toMatchObject({ isSound: true });
+      }
+    }
+    const headers = { 'X-API-Key': await makeKey(scopes) };
+    expect((await sendJobs(`/${id}/receipt`, { headers })).status).toBe(404);
+  });
+
+  test('exists when the job has succeeded, and is deleted with it', async () => {
+    const { create, untilEnded, sendJobs, clips, openOwnJobs } = await openJobsGateway({
+      ...signing,
+      jobChaptersMax: 0,
+    });
+    const { id } = await create();
+    const early = await failureOf(await sendJobs(`/${id}/receipt`));
+    expect(early).toEqual([404, 'not_found', 'A job has no receipt until it has succeeded.']);
+    const worker = openOwnJobs();
+    onTestFinished(() => worker.close());
+    const { audio_url, chapters: done } = await untilEnded(id);
+    const keys = [audio_url, ...done.map((each: { audio_url: string }) => each.audio_url)].map((url: string) =>
+      /aud_\w+/.exec(url)![0].replace('aud_', 'rec_'),
+    );
+    const stored = async () => {
+      const found = await Promise.all(keys.map((key) => clips.open(key)));
+      for (const each of found) each?.body.destroy();
+      return found.filter((each) => each !== undefined).length;
+    };
+    expect(await stored()).toBe(4);
+    expect((await sendJobs(`/${id}`, { method: 'DELETE' })).status).toBe(204);
+    expect(await stored()).toBe(0);
+  });
+
+  let [good, bad]: Pcm[] = [];
+  beforeAll(async () => {
+    [good] = (await speakFlite([sentences[0]!])) as [Pcm];
+    bad = spoil(good, 'silence');
+  }, 60_000);
+
+  test('has the takes and the faults of each segment, and the job the time of its suspects', async () => {
+    const engines = [openTakes([good!, bad!, bad!, bad!, bad!, good!])];
+    const { create, untilEnded, sendJobs } = await openJobsGateway({ ...signing, engines });
+    const { id } = await create({ chapters: undefined, text: Array(3).fill(sentences[0]).join('\n\n') });
+    const {
+      chapters: [{ suspects }],
+    } = await untilEnded(id);
+    const {
+      chapters: [{ receipt }],
+    } = JSON.parse((await readSigned(await sendJobs(`/${id}/receipt`))).receipt);
+    expect(receipt.segments.map(({ takes, faults }: { takes: number; faults: string[] }) => [takes, faults])).toEqual([
+      [1, []],
+      [3, ['silence']],
+      [2, []],
+    ]);
+    expect(suspects).toMatchObject([{ start: receipt.segments[1].start, faults: ['silence'] }]);
+  });
+});
