@@ -116,6 +116,13 @@ describe('the guard', () => {
     expect(await seeds({ seed: 2 ** 32 - 1 })).toEqual([2 ** 32 - 1]);
   });
 
+  test('a segment is spoken three times at most, also if its first audio was refused', async () => {
+    const { sampleRateHz } = spoken[0]!;
+    const clipped = { samples: new Int16Array(2 * sampleRateHz).fill(32_767), sampleRateHz };
+    const bad = spoil(spoken[0]!, 'silence');
+    expect((await hear([clipped, bad, bad, spoken[0]!])).asked).toHaveLength(3);
+  });
+
   test('the number of takes and the seed of the take that was sent are reported', async () => {
     const bad = spoil(spoken[0]!, 'silence');
     const told = async (takes: Pcm[], more: Partial<Segment> = {}) => {
