@@ -3,7 +3,7 @@
 // Keys and callers
 
 export { type Admit, checkScopes, type Presented } from './accounts/keys/admit.ts';
-export { type ApiKey, accountOf, type KeyFields } from './accounts/keys/api-key-record.ts';
+export type { ApiKey, KeyFields } from './accounts/keys/api-key-record.ts';
 export type { Caller, KeyCaller, VoiceUser } from './accounts/keys/caller.ts';
 export { type Actor, operator, toActor, toAuditRow, toRecordEntry } from './accounts/keys/caller.ts';
 export type { FirstKey } from './accounts/keys/first-key.ts';
@@ -12,8 +12,6 @@ export { usualLimits } from './accounts/keys/key-limits.ts';
 export {
   graceSecondsUsual,
   type KeyManagement,
-  type MadeKey,
-  type RevokedKey,
 } from './accounts/keys/key-management.ts';
 export { type Accounts, checkIssuer, openAccounts, openKeys } from './accounts/open-accounts.ts';
 
@@ -24,8 +22,6 @@ export { chainOf, type Limited, type Limiter, type Synthesis, type TakeOptions }
 export {
   checkFitsQuota,
   type LimitStatus,
-  type Rate,
-  takeOne,
   tooManyCharacters,
   toRateLimitHeaders,
 } from './accounts/limits/rate-limit.ts';

@@ -5,19 +5,17 @@
 export { anonymous, type Call, callerLeft, type EndedCall } from './api/call.ts';
 export { idempotencyKeyCharsMax, liveWaitingCharsMax, liveWaitingTurnsMax } from './api/call-limits.ts';
 export { parseIdempotencyKey } from './api/idempotency.ts';
-export { toEnum } from './api/messages.ts';
 export { type Operation, operationOf, speechOperations, voiceOperations } from './api/operation.ts';
 export { createOperations, type Operations } from './api/operations.ts';
 export { createRunner, type Runner } from './api/runner.ts';
 export { type RunningCall, wasReported } from './api/running-call.ts';
 export { callUnary, type Handlers, type Received } from './api/service-handlers.ts';
 export {
-  describe,
   roundSeconds,
-  toDuration,
   toEstimateResponse,
   toLiveResponse,
   toStreamResponse,
+  toSynthesizeResponse,
 } from './api/speech-messages.ts';
 export { isTicketId, type Ticket, type Tickets, tokenSecondsMax } from './api/stream-tickets.ts';
 

@@ -18,21 +18,18 @@ export type { LexiconManagement } from './library/lexicons/lexicon-management.ts
 // Models
 
 export { createRecentRate, type Retry } from './library/models/download.ts';
-export { fetchFirstVoice } from './library/models/first-voice.ts';
 export type { Progress } from './library/models/get-model.ts';
-export { type InstallStatus, isUnderWay } from './library/models/install-progress.ts';
+export type { InstallStatus } from './library/models/install-progress.ts';
 export type { InstallableModel } from './library/models/installable-models.ts';
 export { type ModelFolder, openModelFolder } from './library/models/model-folder.ts';
 export type { ModelInstalls } from './library/models/model-installs.ts';
 export {
-  bytesOfRow,
   firstModelOf,
   type ModelEngine,
   type ModelRow,
   modelOfVoice,
   type OfferedModel,
 } from './library/models/model-table.ts';
-export { commandsByHand } from './library/models/package-url.ts';
 
 // Books
 

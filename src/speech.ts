@@ -7,7 +7,7 @@ export { openSpeech } from './speech/open-speech.ts';
 // Requests and events
 
 export { type CaptionKind, speechFields } from './speech/fields.ts';
-export { LiveText } from './speech/live-text.ts';
+export { type Heard, LiveTurn } from './speech/live-turn.ts';
 export {
   fromStoredRequest,
   type ReadRequest,
@@ -61,11 +61,11 @@ export {
 // Plans
 
 export type { PlannedCut } from './speech/cast.ts';
-export { charsPerSecond, type Estimate, estimateSpeech, expectedBytesOf } from './speech/estimate.ts';
+export { type Estimate, estimateSpeech, expectedBytesOf } from './speech/estimate.ts';
 export { bestCasting, type Feed, type Plan } from './speech/plan.ts';
 export { cutsOf } from './speech/prefetch.ts';
 export type { KeepSegment, SegmentChecks, SpeakOptions } from './speech/spoken-plan.ts';
-export { createWordAt, type TimedWord } from './speech/word-timing.ts';
+export type { TimedWord } from './speech/word-timing.ts';
 
 // Synthesis
 

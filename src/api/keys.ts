@@ -18,13 +18,10 @@ import {
 } from '../../gen/sonant/v1/api_key_pb.ts';
 import {
   type ApiKey,
-  accountOf,
   defaultScopes,
   graceSecondsUsual,
   type KeyFields,
   type KeyManagement,
-  type MadeKey,
-  type RevokedKey,
   secretGraceSecondsUsual,
   toAuditRow,
   type VoiceUser,
@@ -50,9 +47,9 @@ export function createKeyHandlers({ keys, voices, secrets }: KeyHandlersOptions)
       (message: CreateApiKeyRequest, call, violations, { cleared }) => {
         reportUnknownOfSpec(message, violations);
         const given = toNewFields(message.spec, cleared);
-        const { voiceIds, grant } = call.caller;
+        const { voiceIds } = call.caller;
         // A key created by the operator or an admin starts a new account.
-        const accountId = accountOf({ path: grant.range.path, ownerId: '' });
+        const accountId = keys.accountOfNew(actorOf(call));
         const user = { voiceIds, accountId, usesAllVoices: given.scopes?.includes('admin') };
         const fields = withVoiceIds(given, voices, user, violations);
         keys.checkNew(fields, actorOf(call), violations);
@@ -182,9 +179,9 @@ function toChange(spec: ApiKeySpec | undefined, paths: ReadonlySet<string>): Key
   };
 }
 
-const toMade = ({ key, apiKey }: MadeKey) => ({ key, apiKey: toKey(apiKey) });
+const toMade = ({ key, apiKey }: { key: string; apiKey: ApiKey }) => ({ key, apiKey: toKey(apiKey) });
 
-const toRevoked = ({ apiKey, othersRevoked }: RevokedKey) => ({
+const toRevoked = ({ apiKey, othersRevoked }: { apiKey: ApiKey; othersRevoked: number }) => ({
   apiKey: toKey(apiKey),
   descendantsRevoked: othersRevoked,
 });

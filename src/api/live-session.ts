@@ -6,7 +6,14 @@ import { countChars } from '../platform/count-chars.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import { atOnce, inSteps } from '../platform/runtime/steps.ts';
-import { FileOfTurns, type SpeechEvent, type SpeechEventOf, type SpeechRequest } from '../speech.ts';
+import {
+  FileOfTurns,
+  type Heard,
+  LiveTurn,
+  type SpeechEvent,
+  type SpeechEventOf,
+  type SpeechRequest,
+} from '../speech.ts';
 import type { Call } from './call.ts';
 import {
   catchUpCheckMs,
@@ -16,7 +23,6 @@ import {
   liveWaitingCharsMax,
   liveWaitingTurnsMax,
 } from './call-limits.ts';
-import { type Heard, LiveTurn } from './live-turn.ts';
 
 export type LiveInput =
   /** Starts the session. If one of the `voices` cannot be used, nothing is spoken. */

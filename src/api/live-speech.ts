@@ -3,12 +3,11 @@
 import { type LiveSpeechRequest, LiveSpeechRequestSchema, LiveStartSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import { checkRules, Violations } from '../contract.ts';
 import { Failure } from '../platform/errors.ts';
-import { type FileOfTurns, type Plan, type RequestOptions, type Speech, toRequest } from '../speech.ts';
+import { type FileOfTurns, type LiveTurn, type Plan, type RequestOptions, type Speech, toRequest } from '../speech.ts';
 import { disclosureIn } from '../text.ts';
 import type { Call } from './call.ts';
 import { liveStartMs } from './call-limits.ts';
 import { type LiveEvent, type LiveInput, LiveSession } from './live-session.ts';
-import type { LiveTurn } from './live-turn.ts';
 import type { Metering } from './metering.ts';
 
 export interface LiveOperations {

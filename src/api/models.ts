@@ -13,11 +13,8 @@ import {
 } from '../../gen/sonant/v1/model_pb.ts';
 import type { Engine } from '../engines.ts';
 import {
-  bytesOfRow,
-  commandsByHand,
   type InstallableModel,
   type InstallStatus,
-  isUnderWay,
   type ModelInstalls,
   type ModelRow,
   modelOfVoice,
@@ -72,7 +69,7 @@ export function createModelHandlers({ installs, engines, voices }: ModelHandlers
       for (;;) {
         const model = await installs.find(name);
         yield { model: await describe(model, call) };
-        if (leaving.aborted || !model.install || !isUnderWay(model.install)) return;
+        if (leaving.aborted || !model.isUnderWay) return;
         await sleep(modelWatchMs, undefined, { signal }).catch(() => signal.throwIfAborted());
       }
     },
@@ -108,7 +105,7 @@ const namesOf = (models: readonly InstallableModel[]): string[] =>
   models.flatMap(({ row, isInstalled }) => (isInstalled ? row.name : []));
 
 export const toModel = (
-  { row, engine, library, isInstalled, fetchedBytes, install }: InstallableModel,
+  { row, engine, library, isInstalled, fetchedBytes, install, bytes, manualCommands }: InstallableModel,
   voiceIds: string[],
 ) => ({
   name: row.name,
@@ -117,7 +114,7 @@ export const toModel = (
   engine,
   languages: [...(row.languages ?? [])],
   voices: row.voices ?? undefined,
-  bytes: toInt64(bytesOfRow(row) || undefined),
+  bytes: toInt64(bytes || undefined),
   licence: row.licence ?? '',
   licenceSource: row.licenceSource ?? '',
   commercial: row.commercial ?? undefined,
@@ -132,10 +129,7 @@ export const toModel = (
   voiceIds,
   fetchedBytes: BigInt(fetchedBytes),
   install: install && toInstall(install),
-  manualCommands: [
-    ...(library.isInstalled ? [] : [`npm install --prefix libraries ${library.name}`]),
-    ...(row.url === '' ? [] : commandsByHand(row)),
-  ],
+  manualCommands: [...manualCommands],
 });
 
 /** The id of the model's best voice, whether the model is installed or not. */

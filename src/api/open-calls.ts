@@ -1,8 +1,9 @@
 // Limits the number of running calls that need no key, per connection, per address and in total. An address with too
 // many refusals is barred: transports drop its calls unanswered.
-import { type Rate, takeOne } from '../accounts.ts';
+
 import { Failure } from '../platform/errors.ts';
 import { networkOf } from '../platform/net/client-addresses.ts';
+import { type Rate, takeOne } from '../platform/rate.ts';
 
 export interface OpenCallLimits {
   perConnectionMax: number;

@@ -2,11 +2,13 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import {
+  CaptionFormatSchema,
   type LiveSpeechResponseSchema,
   OutputFormatSchema,
   SpeechMark_KindSchema,
   SpeechTimestamps_QualitySchema,
   type StreamSpeechResponseSchema,
+  type SynthesizeSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Clip } from '../clips.ts';
 import type { Estimate, SpeechEvent, SpeechEventOf, SpeechInfo } from '../speech.ts';
@@ -17,6 +19,13 @@ import { toEnum } from './messages.ts';
 export const roundSeconds = (seconds: number): number => Math.round(seconds * 1e6) / 1e6;
 
 const toEvent = <Case extends string, Value>(name: Case, value: Value) => ({ event: { case: name, value } });
+
+/** The response to a whole text: with a link to the audio, or with the audio itself. */
+export async function toSynthesizeResponse(delivered: Clip, isLink: boolean, signal: AbortSignal) {
+  const { chars, charsCharged, seconds, cached } = delivered;
+  const sound = isLink ? toLink(delivered) : await inline(delivered, signal);
+  return { ...describe(delivered), chars, charsCharged, duration: toDuration(seconds), cached, ...sound };
+}
 
 export function toStreamResponse(event: SpeechEvent): MessageInitShape<typeof StreamSpeechResponseSchema> {
   switch (event.type) {
@@ -79,7 +88,7 @@ export const toEstimateResponse = ({ chars, seconds, byteCount, segmentCount: se
 
 type Described = Pick<Clip, 'audioId' | 'format' | 'sampleRateHz' | 'warnings'> & Pick<LiveInfo, 'voice'>;
 
-export const describe = ({ audioId: id, voice, format, sampleRateHz: sampleRate, warnings }: Described) => ({
+const describe = ({ audioId: id, voice, format, sampleRateHz: sampleRate, warnings }: Described) => ({
   id,
   voiceId: voice.voiceId,
   voiceName: voice.name,
@@ -127,7 +136,24 @@ const toChecked = ({ suspects = [], unchecked = 0 }: Pick<SpeechEventOf<'done'>,
 });
 
 /** Rounds to whole microseconds. */
-export function toDuration(seconds: number) {
+function toDuration(seconds: number) {
   const micros = Math.round(seconds * 1e6);
   return { seconds: BigInt(Math.floor(micros / 1e6)), nanos: (micros % 1e6) * 1000 };
+}
+
+type Sound = Pick<MessageInitShape<typeof SynthesizeSpeechResponseSchema>, 'audio' | 'expiresAt' | 'captions'>;
+
+const toLink = ({ audioUrl, captionUrls, expiresAt }: Clip): Sound => ({
+  audio: { case: 'audioUrl', value: audioUrl },
+  expiresAt: timestampFromDate(expiresAt),
+  captions: Object.entries(captionUrls).map(([kind, url]) => ({ format: toEnum(CaptionFormatSchema, kind), url })),
+});
+
+async function inline(delivered: Clip, signal: AbortSignal): Promise<Sound> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of delivered.open()) {
+    signal.throwIfAborted();
+    pieces.push(piece);
+  }
+  return { audio: { case: 'audioBytes', value: Buffer.concat(pieces) } };
 }

@@ -5,7 +5,7 @@ import { type FirstKey, openAccounts } from '../accounts.ts';
 import { createOperations, createRunner, openJobHandlers, type Runner } from '../api.ts';
 import { openClips, openProvenance } from '../clips.ts';
 import type { EngineDefinition } from '../engines.ts';
-import { fetchFirstVoice, openLibrary, openModels } from '../library.ts';
+import { openLibrary, openModels } from '../library.ts';
 import type { Failure } from '../platform/errors.ts';
 import { asConfigError } from '../platform/runtime/config-mistakes.ts';
 import type { Address } from '../platform/runtime/setting-types.ts';
@@ -209,12 +209,12 @@ async function openSpeaking(opening: Opening, { store, clips }: Awaited<ReturnTy
   });
   opened.defer(core.close);
   const onEvent = (message: string, facts: object, failure?: Failure) => logEnd(log, 'info', message, facts, failure);
-  const installs = await openModels({ settings: config, definitions, opened: core.engines, onEvent });
+  const models = { settings: config, definitions, opened: core.engines, onEvent };
+  const installs = await openModels(
+    models,
+    config.fetchVoice === 'on' ? { voices: core.voices, log, onFault } : undefined,
+  );
   opened.defer(installs.close);
-  if (config.fetchVoice === 'on') {
-    const openEngines = definitions.filter(({ name }) => core.engines.some((engine) => engine.name === name));
-    opened.defer(fetchFirstVoice({ openEngines, installs, voices: core.voices, log, onFault }));
-  }
   return { core, keeping, installs, gateways };
 }
 

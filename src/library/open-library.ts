@@ -10,6 +10,7 @@ import type { Lexicons, Schedule, Voices } from '../speech.ts';
 import { openLexiconCache } from './lexicons/lexicon-cache.ts';
 import { createLexiconManagement } from './lexicons/lexicon-management.ts';
 import { createLexiconRows } from './lexicons/lexicon-rows.ts';
+import { type FirstVoiceOptions, fetchFirstVoice } from './models/first-voice.ts';
 import { createModelInstalls, type ModelInstalls, type ModelInstallsOptions } from './models/model-installs.ts';
 import { loadModels, modelEngines } from './models/model-table.ts';
 import type { librarySettings } from './settings.ts';
@@ -93,11 +94,17 @@ interface ModelsOptions extends Pick<ModelInstallsOptions, 'onEvent'> {
   opened: readonly Engine[];
 }
 
-/** Opens model installation: the model table, including the operator's models, and the model folder. */
-export async function openModels({ settings, definitions, opened, onEvent }: ModelsOptions): Promise<ModelInstalls> {
+/**
+ * Opens model installation: the model table, including the operator's models, and the model folder. With `first`, fetches
+ * a natural voice if there is none.
+ */
+export async function openModels(
+  { settings, definitions, opened, onEvent }: ModelsOptions,
+  first?: Pick<FirstVoiceOptions, 'voices' | 'log' | 'onFault'>,
+): Promise<ModelInstalls> {
   const { dataDir, modelsFile, modelsUrl, modelsOffline: isOffline } = settings;
   const engines = modelEngines(definitions);
-  return createModelInstalls({
+  const installs = createModelInstalls({
     offered: await loadModels(modelsFile, engines),
     engines,
     dataDir,
@@ -112,4 +119,14 @@ export async function openModels({ settings, definitions, opened, onEvent }: Mod
     },
     onEvent,
   });
+  if (!first) return installs;
+  const openEngines = definitions.filter(({ name }) => opened.some((engine) => engine.name === name));
+  const stop = fetchFirstVoice({ openEngines, installs, ...first });
+  return {
+    ...installs,
+    close() {
+      stop();
+      return installs.close();
+    },
+  };
 }

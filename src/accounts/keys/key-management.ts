@@ -5,6 +5,7 @@ import { Failure } from '../../platform/errors.ts';
 import { createApiKey, type Pepper } from './api-key.ts';
 import {
   type ApiKey,
+  accountOf,
   checkKeyChange,
   checkNewKey,
   type KeyFields,
@@ -17,14 +18,14 @@ import type { ApiKeyDecision, ApiKeyRow, ApiKeyRows } from './api-key-rows.ts';
 import { type Actor, toAuditRow } from './caller.ts';
 
 /** A new key. `key` contains its secret, which cannot be read again. */
-export interface MadeKey {
+interface MadeKey {
   key: string;
   apiKey: ApiKey;
 }
 
 export type KeyManagement = ReturnType<typeof createKeyManagement>;
 
-export interface RevokedKey {
+interface RevokedKey {
   apiKey: ApiKey;
   /** Number of other keys that were revoked with `apiKey`. */
   othersRevoked: number;
@@ -57,6 +58,8 @@ export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: 
     checkKeyChange(fields, grant, now(), violations);
 
   return {
+    /** The account of the keys that the actor creates; empty if each of them begins an account. */
+    accountOfNew: ({ grant }: Actor): string => accountOf({ path: grant.range.path, ownerId: '' }),
     /** Reports fields that exceed the actor's grant. Throws `insufficient_scope` if only scopes exceed the grant. */
     checkNew: (fields: KeyFields, { grant }: Actor, violations: Violations): void =>
       checkNewKey(fields, grant, now(), violations),

@@ -3,7 +3,7 @@
 // call `check`. An IPv6 /64 network counts as one address, because one client can use all of its addresses.
 import { Failure } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/net/client-addresses.ts';
-import { type Rate, takeOne } from './rate-limit.ts';
+import { type Rate, takeOne } from '../../platform/rate.ts';
 
 export type FailedAttempts = ReturnType<typeof createFailedAttempts>;
 

@@ -2,17 +2,16 @@
 // call counts for its key and for its account, so the keys of an account share its limits. A rejected call is not
 // charged. This file contains the interface of limiters, and the limiter of a single process.
 import { type Failure, hasReason } from '../../platform/errors.ts';
+import { intervalOf, takeOne } from '../../platform/rate.ts';
 import { type Release, SlotQueue, SlotTimeout } from '../../platform/runtime/slot-queue.ts';
 import type { KeyLimits } from '../keys/key-limits.ts';
 import {
   checkFitsQuota,
-  intervalOf,
   type LeftOfMonth,
   type LimitStatus,
   leastOf,
   type ReportLimitStatus,
   rateOf,
-  takeOne,
   toLimitStatus,
   tooManyAtOnce,
   tooManyCharacters,

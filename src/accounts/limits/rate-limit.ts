@@ -4,6 +4,7 @@
 //     RateLimit: "requests";r=87;t=2                r: requests allowed now; t: seconds until all are available
 
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
+import { type Rate, statusAt } from '../../platform/rate.ts';
 import type { KeyLimits } from '../keys/key-limits.ts';
 import { monthAt } from './usage-ledger.ts';
 
@@ -64,52 +65,6 @@ export function toRateLimitHeaders({
 function policyOf({ requestsPerMinute, concurrency, charactersPerMonth }: KeyLimits): string {
   const characters = charactersPerMonth === undefined ? '' : `, "characters";q=${charactersPerMonth};w=${monthSeconds}`;
   return `"requests";q=${requestsPerMinute};w=60, "concurrency";q=${concurrency};qu="concurrent-requests"${characters}`;
-}
-
-// The generic cell rate algorithm allows a rate per minute with a burst. Its only state is the time at which the full
-// burst is available again; each request moves this time later by one interval. All times are whole microseconds, so
-// that this file and shared-limits.sql compute the same results.
-//     now            burst * interval from now
-//      |-------------|------------------> time
-//             full at: at most here, else the request is rejected
-
-export interface Rate {
-  perMinute: number;
-  /** Number of requests that may arrive at once. */
-  burst: number;
-}
-
-interface Taken {
-  isAllowed: boolean;
-  /** The new state: the time at which the full burst is available again. */
-  fullAtUs: number;
-  /** Time until the next request is allowed; 0 if it is allowed now. */
-  waitUs: number;
-}
-
-const minuteUs = 60_000_000;
-export const intervalOf = ({ perMinute }: Rate): number => Math.ceil(minuteUs / perMinute);
-
-const spentOf = (fullAtUs: number, nowUs: number): number => Math.max(fullAtUs, nowUs) - nowUs;
-
-/** Returns the number of requests allowed now, and the time until the full burst is available again. */
-function statusAt(fullAtUs: number, nowUs: number, rate: Rate): { remaining: number; fullInUs: number } {
-  const fullInUs = spentOf(fullAtUs, nowUs);
-  const intervalUs = intervalOf(rate);
-  return { remaining: Math.floor((rate.burst * intervalUs - fullInUs) / intervalUs), fullInUs };
-}
-
-export function takeOne(fullAtUs: number, nowUs: number, rate: Rate): Taken {
-  const intervalUs = intervalOf(rate);
-  const capacityUs = rate.burst * intervalUs;
-  const spentUs = spentOf(fullAtUs, nowUs);
-  const isAllowed = spentUs + intervalUs <= capacityUs;
-  const nowSpentUs = isAllowed ? spentUs + intervalUs : spentUs;
-  return {
-    isAllowed,
-    fullAtUs: nowUs + nowSpentUs,
-    waitUs: Math.max(0, nowSpentUs + intervalUs - capacityUs),
-  };
 }
 
 /** `isOwn` is true for a limit of the key itself, and false for a limit that all keys of the account share. */

@@ -3,6 +3,7 @@
 // only a synthesis that continues another one goes on. What the database loses in a crash is restored from what each
 // replica knows: the rate limits that it saw last, and the syntheses that it runs.
 import { Failure, hasReason } from '../../platform/errors.ts';
+import { intervalOf, type Rate, takeOne } from '../../platform/rate.ts';
 import type { LimitReply, SharedLimitRows } from '../../platform/store/shared-limits.ts';
 import { type Chain, createSeenLimits, openHoldings } from './holdings.ts';
 import {
@@ -17,11 +18,8 @@ import {
 } from './limiter.ts';
 import {
   checkFitsQuota,
-  intervalOf,
   leastOf,
-  type Rate,
   rateOf,
-  takeOne,
   toLimitStatus,
   tooManyAtOnce,
   tooManyCharacters,

@@ -7,8 +7,7 @@ import { create } from '@bufbuild/protobuf';
 import { LexiconEntrySchema, type LexiconSpec, LexiconSpecSchema } from '../../../gen/sonant/v1/lexicon_pb.ts';
 import { VoiceAccess, VoiceAccessSchema } from '../../../gen/sonant/v1/voice_pb.ts';
 import { operator } from '../../accounts.ts';
-import { toEnum } from '../../api.ts';
-import { checkRules, newReading, readMembers, type Violations, writeMessage } from '../../contract.ts';
+import { checkRules, enumNames, newReading, readMembers, type Violations, writeMessage } from '../../contract.ts';
 import { type CheckedLexicon, checkLexicon, type StoredLexicon } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
 import { atOnce } from '../../platform/runtime/steps.ts';
@@ -84,7 +83,9 @@ const actions: Readonly<Record<string, Action>> = {
     const file = await readLexiconFile(path);
     await withOpened(await line.openVoiceManagement(), async ({ lexicons }) => {
       file.spec.name = name ?? file.spec.name;
-      file.spec.access = access ? toEnum(VoiceAccessSchema, access) : VoiceAccess.UNSPECIFIED;
+      file.spec.access = access
+        ? (enumNames(VoiceAccessSchema).toNumber(access) as VoiceAccess)
+        : VoiceAccess.UNSPECIFIED;
       // The title of a document is known only once the document is parsed.
       if (id === undefined && file.spec.name === '' && !file.spec.pls.includes('<meta'))
         file.spec.name = basename(path, extname(path));

@@ -8,7 +8,7 @@ import { firstModelOf } from './model-table.ts';
 
 const retryMs = 3_600_000;
 
-interface FirstVoiceOptions {
+export interface FirstVoiceOptions {
   openEngines: readonly EngineDefinition[];
   installs: ModelInstalls;
   voices: Voices;

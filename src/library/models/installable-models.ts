@@ -6,6 +6,7 @@ import { didYouMean } from '../../platform/runtime/nearest-name.ts';
 import { fetchedBytes, installedBy, isBusy, listInstalled, rowOfInstalled } from './get-model.ts';
 import { type InstallStatus, isUnderWay } from './install-progress.ts';
 import { bytesOfRow, type ModelEngine, type ModelRow, type OfferedModel } from './model-table.ts';
+import { commandsByHand } from './package-url.ts';
 
 export interface InstallableModel {
   row: ModelRow;
@@ -17,6 +18,11 @@ export interface InstallableModel {
   fetchedBytes: number;
   /** The latest known installation. */
   install: InstallStatus | undefined;
+  isUnderWay: boolean;
+  /** Size of the download, if it is known. */
+  bytes: number | undefined;
+  /** Commands that install the model without this service. */
+  manualCommands: readonly string[];
 }
 
 export interface InstallableModelsOptions {
@@ -57,19 +63,27 @@ export function createInstallableModels({ offered, engines, dataDir }: Installab
       const { library } = engine.models;
       const fetched = await fetchedBytes(engine, row.name, dataDir);
       const isInstalled = installer !== undefined;
-      const install = (): InstallStatus | undefined => {
+      const findInstall = (): InstallStatus | undefined => {
         if (latest && isUnderWay(latest)) return withFetched(latest, fetched);
         if (isBusy(engine, row.name, dataDir)) return elsewhere(row, fetched);
         // Another process may have installed or removed the model in the meantime.
         return (latest?.state === 'done') === isInstalled ? latest : undefined;
       };
+      const install = findInstall();
+      const hasLibrary = library.isHere(dataDir);
       return {
         row,
         engine: engine.name,
-        library: { ...library, isInstalled: library.isHere(dataDir) },
+        library: { ...library, isInstalled: hasLibrary },
         isInstalled,
         fetchedBytes: fetched,
-        install: install(),
+        install,
+        isUnderWay: install !== undefined && isUnderWay(install),
+        bytes: bytesOfRow(row),
+        manualCommands: [
+          ...(hasLibrary ? [] : [`npm install --prefix libraries ${library.name}`]),
+          ...(row.url === '' ? [] : commandsByHand(row)),
+        ],
       };
     },
   };

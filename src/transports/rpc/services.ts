@@ -1,8 +1,7 @@
 // All RPC services. Every call passes the gate, the interceptor and its handler.
 
 import { once } from 'node:events';
-import type { DescService, MessageInitShape } from '@bufbuild/protobuf';
-import { timestampFromDate } from '@bufbuild/protobuf/wkt';
+import type { DescService } from '@bufbuild/protobuf';
 import { type ConnectRouterOptions, createConnectRouter, type ServiceImpl } from '@connectrpc/connect';
 import { fastifyConnectPlugin } from '@connectrpc/connect-fastify';
 import { compressionGzip } from '@connectrpc/connect-node';
@@ -18,30 +17,25 @@ import { LexiconService } from '../../../gen/sonant/v1/lexicon_pb.ts';
 import { ModelService } from '../../../gen/sonant/v1/model_pb.ts';
 import { ProvenanceService } from '../../../gen/sonant/v1/provenance_pb.ts';
 import {
-  CaptionFormatSchema,
   EstimateSpeechRequestSchema,
   SpeechService,
   StreamSpeechRequestSchema,
   SynthesizeSpeechRequestSchema,
-  type SynthesizeSpeechResponseSchema,
 } from '../../../gen/sonant/v1/speech_pb.ts';
 import { UsageService } from '../../../gen/sonant/v1/usage_pb.ts';
 import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
 import {
   callUnary,
-  describe,
   type Handlers,
   type LiveOperations,
   type Runner,
   type SpeechOperations,
-  toDuration,
-  toEnum,
   toEstimateResponse,
   toLiveInput,
   toLiveResponse,
   toStreamResponse,
+  toSynthesizeResponse,
 } from '../../api.ts';
-import type { Clip } from '../../clips.ts';
 import { Failure } from '../../platform/errors.ts';
 import { mapped } from '../../platform/runtime/mapped.ts';
 import { toRequest } from '../../speech.ts';
@@ -60,10 +54,8 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
       const fresh = isFreshWanted(context.requestHeader.get('cache-control'));
       const { bufferBytesMax: inlineBytesMax } = request;
       const delivered = await speech.synthesizeSpeech(call, request, { fresh, inlineBytesMax });
-      const { chars, charsCharged, seconds, cached } = delivered;
       context.responseHeader.set('x-speech-check', delivered.speechCheck);
-      const sound = request.returnFormat === 'url' ? toLink(delivered) : await inline(delivered, call.signal);
-      return { ...describe(delivered), chars, charsCharged, duration: toDuration(seconds), cached, ...sound };
+      return toSynthesizeResponse(delivered, request.returnFormat === 'url', call.signal);
     },
     streamSpeech(message, context) {
       const open = () => speech.streamSpeech(callOf(context), toRequest(StreamSpeechRequestSchema, message));
@@ -79,23 +71,6 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
     },
     deleteAudio: (message, context) => callUnary(SpeechService.method.deleteAudio, speech, message, callOf(context)),
   };
-}
-
-type Sound = Pick<MessageInitShape<typeof SynthesizeSpeechResponseSchema>, 'audio' | 'expiresAt' | 'captions'>;
-
-const toLink = ({ audioUrl, captionUrls, expiresAt }: Clip): Sound => ({
-  audio: { case: 'audioUrl', value: audioUrl },
-  expiresAt: timestampFromDate(expiresAt),
-  captions: Object.entries(captionUrls).map(([kind, url]) => ({ format: toEnum(CaptionFormatSchema, kind), url })),
-});
-
-async function inline(delivered: Clip, signal: AbortSignal): Promise<Sound> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of delivered.open()) {
-    signal.throwIfAborted();
-    pieces.push(piece);
-  }
-  return { audio: { case: 'audioBytes', value: Buffer.concat(pieces) } };
 }
 
 // grpc.health.v1 (https://github.com/grpc/grpc/blob/master/doc/health-checking.md): reports whether Sonant as a whole

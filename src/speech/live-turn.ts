@@ -2,15 +2,11 @@
 // text up to the word being heard. If the words have no times yet, they are estimated from the pace of earlier words.
 import { audioFormats } from '../audio.ts';
 import { countChars } from '../platform/count-chars.ts';
-import {
-  charsPerSecond,
-  createWordAt,
-  LiveText,
-  type SpeechEvent,
-  type SpeechEventOf,
-  type SpeechInfo,
-  type SpeechRequest,
-} from '../speech.ts';
+import { charsPerSecond } from './estimate.ts';
+import { LiveText } from './live-text.ts';
+import type { SpeechRequest } from './request.ts';
+import type { SpeechEvent, SpeechEventOf, SpeechInfo } from './speech-events.ts';
+import { createWordAt } from './word-timing.ts';
 
 /** A segment without word times: its position in the text and in the audio. */
 interface Untimed {
