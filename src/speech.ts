@@ -34,11 +34,8 @@ export {
   voiceAccesses,
 } from './speech/stored-voices.ts';
 export {
-  bindingIdsOf,
-  blendOf,
   createVoices,
   findDefault,
-  isNatural,
   isOfAnother,
   isSpokenBy,
   nearestVoice,

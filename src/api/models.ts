@@ -20,7 +20,7 @@ import {
   modelOfVoice,
 } from '../library.ts';
 import { Failure } from '../platform/errors.ts';
-import { isNatural, type OfferedVoice, type Voices, voicesFor } from '../speech.ts';
+import { type OfferedVoice, type Voices, voicesFor } from '../speech.ts';
 import type { Call } from './call.ts';
 import { modelWatchMs } from './call-limits.ts';
 import { toEnum } from './messages.ts';
@@ -54,7 +54,7 @@ export function createModelHandlers({ installs, engines, voices }: ModelHandlers
       const all = await installs.list();
       const installed = namesOf(all);
       const suggested = all.find(({ row, isInstalled }) => row.recommended && !isInstalled);
-      const hasNatural = voicesOf(call).some((voice) => voice.status === 'ready' && isNatural(voice));
+      const hasNatural = voicesOf(call).some((voice) => voice.status === 'ready' && voice.isNatural);
       return {
         models: all.map((model) => toModel(model, voiceIdsOf(model, installed, call))),
         suggested: hasNatural || installs.isOffline ? '' : (suggested?.row.name ?? ''),

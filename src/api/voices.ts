@@ -22,11 +22,8 @@ import type { Cloning, Engine } from '../engines.ts';
 import { type PreviewVoice, textsOf, type VoiceFields, type VoiceManagement } from '../library.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
 import {
-  bindingIdsOf,
-  blendOf,
   findDefault,
   isMiss,
-  isNatural,
   type OfferedVoice,
   ownerOf,
   speechFields,
@@ -210,11 +207,11 @@ function toVoice(offered: OfferedVoice, { caller }: Call): MessageInitShape<type
     kind: toEnum(VoiceKindSchema, voice.kind),
     engine: voice.engine,
     status: toEnum(VoiceStatusSchema, status),
-    natural: isNatural(offered),
+    natural: offered.isNatural,
     languageCodes: [...voice.languageCodes],
     labels: { ...voice.labels },
-    bindings: bindingIdsOf(offered).map(({ engine, voiceId = '' }) => ({ engine, voiceId })),
-    blend: (blendOf(offered) ?? []).map((part) => ({ ...part })),
+    bindings: offered.bindingIds.map(({ engine, voiceId = '' }) => ({ engine, voiceId })),
+    blend: (offered.blend ?? []).map((part) => ({ ...part })),
     consent: kept?.consent && toConsent(kept.consent),
     createdAt: toTime(kept?.createdAt),
     updatedAt: toTime(kept?.updatedAt),

@@ -33,7 +33,7 @@ import {
 } from './request-lexicons.ts';
 import type { SpeechInfo, Warning } from './speech-events.ts';
 import type { VoiceStatus } from './stored-voices.ts';
-import { type Binding, blendOf, isSpokenBy, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
+import { type Binding, isSpokenBy, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
 
 export interface Plan {
   /** The request with the id of its voice, and with the voice's language if the request names none. */
@@ -324,7 +324,7 @@ function checkReady(offered: OfferedVoice): void {
   const { status, bindings } = offered;
   if (status !== 'ready') throw new Failure('voice_not_ready', { message: unreadyMessages[status] });
   if (bindings.length > 0) return;
-  const parts = blendOf(offered)?.map(({ voiceId }) => voiceId);
+  const parts = offered.blend?.map(({ voiceId }) => voiceId);
   if (parts) {
     const message = `The voice is a blend of ${parts.join(' and ')}, and not all of them are available.`;
     throw new Failure('engine_unavailable', { message });

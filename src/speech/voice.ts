@@ -31,6 +31,12 @@ export interface OfferedVoice {
   status: VoiceStatus;
   /** Engines, best first; empty if no engine of the voice is open in this service. */
   bindings: readonly Binding[];
+  /** Whether the best engine makes natural voices. A voice without an open engine counts as synthetic. */
+  isNatural: boolean;
+  /** The voices of the blend; undefined for a voice that is not a blend. */
+  blend: Blend | undefined;
+  /** Engines of the voice, each with its id for the voice; undefined if Sonant created the voice, such as a clone. */
+  bindingIds: readonly { engine: string; voiceId: string | undefined }[];
   /** The stored voice; undefined for an engine voice without stored changes. */
   kept: StoredVoice | undefined;
   /** Aliases that requests may use, in order. */
@@ -38,16 +44,6 @@ export interface OfferedVoice {
   /** Position in the order of voices (see `positionOf`). */
   position: string;
 }
-
-/** The voices of the blend; undefined for a voice that is not a blend. */
-export const blendOf = ({ kept }: OfferedVoice): Blend | undefined =>
-  kept?.bindings.flatMap((each) => ('blend' in each ? [each.blend] : []))[0];
-
-/** Engines of the voice, each with its id for the voice; undefined if Sonant created the voice, such as a clone. */
-export const bindingIdsOf = ({ kept, bindings }: OfferedVoice): { engine: string; voiceId: string | undefined }[] =>
-  kept
-    ? kept.bindings.map((each) => ({ engine: each.engine, voiceId: 'speakerId' in each ? each.speakerId : undefined }))
-    : bindings.map(({ engine, speaker }) => ({ engine: engine.name, voiceId: speaker.voiceId }));
 
 export interface Voices {
   /** Whether the voice is cloned from a person, who can withdraw consent. */
@@ -102,11 +98,15 @@ export function createVoices(
     const kept = stored.all.get(voiceId);
     const each = kept ? offerStored(engines, kept, blended) : ofEngines.get(voiceId);
     if (!each) return void all.delete(voiceId);
-    const rank = voiceId === defaultId ? 'default' : isNatural(each) ? 'natural' : 'synthetic';
+    const [first] = each.bindings;
+    const isNatural = first !== undefined && !first.engine.capabilities.isSynthetic;
+    const rank = voiceId === defaultId ? 'default' : isNatural ? 'natural' : 'synthetic';
     // An alias is inactive while the same callers may use a voice whose id equals the alias.
     const isInForce = (alias: string) => isOfAnother(all.get(alias), { accountId: kept?.ownerId });
     const after = {
       ...each,
+      ...factsOf(each),
+      isNatural,
       position: positionOf(each.voice, rank),
       get aliases() {
         return stored.aliasesOf(voiceId).filter(isInForce);
@@ -169,7 +169,14 @@ type Seen = readonly Pick<Engine, 'voices' | 'blending'>[];
 const hasOthers = ({ voices, blending }: Engine, seen: Seen[number] | undefined): boolean =>
   voices !== seen?.voices || blending !== seen.blending;
 
-type Unordered = Omit<OfferedVoice, 'position' | 'aliases'>;
+type Unordered = Pick<OfferedVoice, 'voice' | 'status' | 'bindings' | 'kept'>;
+
+const factsOf = ({ kept, bindings }: Unordered) => ({
+  blend: kept?.bindings.flatMap((each) => ('blend' in each ? [each.blend] : []))[0],
+  bindingIds: kept
+    ? kept.bindings.map((each) => ({ engine: each.engine, voiceId: 'speakerId' in each ? each.speakerId : undefined }))
+    : bindings.map(({ engine, speaker }) => ({ engine: engine.name, voiceId: speaker.voiceId })),
+});
 
 /** Index of the voice with this position, or else of the next voice. */
 function indexOf(list: readonly OfferedVoice[], position: string): number {
@@ -201,10 +208,6 @@ const isSpeaking = (offered: Unordered | undefined): boolean =>
 /** The default voice if none is preferred: the first voice of the first engine that has voices. */
 const firstVoiceIdOf = (engines: readonly Engine[]): string | undefined =>
   engines.find(({ voices }) => voices.length > 0)?.voices[0]?.voiceId;
-
-/** A voice without an open engine counts as synthetic, since it cannot speak. */
-export const isNatural = ({ bindings: [first] }: Pick<OfferedVoice, 'bindings'>): boolean =>
-  first !== undefined && !first.engine.capabilities.isSynthetic;
 
 /** The blends of a voice as text. */
 const blendsOf = (kept: StoredVoice | undefined): string =>

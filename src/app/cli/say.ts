@@ -10,7 +10,6 @@ import { registry } from '../../engines.ts';
 import { firstModelOf } from '../../library.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import {
-  isNatural,
   isSpokenBy,
   readRequest,
   type Speech,
@@ -91,7 +90,7 @@ extension .c2pa: the signed statement that Sonant made the audio.`,
       const request = await checkFlags(async () => toRequest(flags, text, format, usable));
       const isChosen =
         flags.voice !== undefined || flags.language !== undefined || line.loadConfig().fetchVoice === 'off';
-      if (!isChosen && process.stderr.isTTY && !isNatural(usable.find(request.voiceId)))
+      if (!isChosen && process.stderr.isTTY && !usable.find(request.voiceId).isNatural)
         process.stderr.write(naturalHint);
       const made = await withOpened(await openSink(output, request, line.signal), (sink) => {
         const events = speech.streamSpeech(request, { callerId: 'command line', usesAllVoices: true }, line.signal);

@@ -8,7 +8,6 @@ import { registry } from '../../engines.ts';
 import { breaksOf, exportVoice, importVoiceFile } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
 import {
-  blendOf,
   isSpokenBy,
   nearestVoice,
   type OfferedVoice,
@@ -133,9 +132,7 @@ const actions: Readonly<Record<string, Action>> = {
   alias: nameVoice,
   async blend(line, { 'voice-id': voiceId, json }, rest) {
     const blended = await blendVoice(line, voiceId, rest);
-    const parts = blendOf(blended)
-      ?.map((part) => `${part.voiceId} ${part.weight}`)
-      .join(', ');
+    const parts = blended.blend?.map((part) => `${part.voiceId} ${part.weight}`).join(', ');
     line.print(json ? JSON.stringify(toJson(blended), null, 2) : `${blended.voice.voiceId} is a blend of ${parts}.`);
   },
   export: async (line, { output }, rest) =>
@@ -273,7 +270,7 @@ const toJson = (offered: OfferedVoice) => {
     labels,
     owner: kept?.ownerId ?? null,
     access: kept?.access ?? 'everyone',
-    blend: blendOf(offered)?.map((part) => ({ voice_id: part.voiceId, weight: part.weight })) ?? null,
+    blend: offered.blend?.map((part) => ({ voice_id: part.voiceId, weight: part.weight })) ?? null,
   };
 };
 

@@ -2,7 +2,7 @@
 // there is a natural voice. Until then the service speaks with its synthetic voices.
 import type { EngineDefinition } from '../../engines.ts';
 import type { Log } from '../../platform/telemetry/log.ts';
-import { isNatural, type Voices } from '../../speech.ts';
+import type { Voices } from '../../speech.ts';
 import type { ModelInstalls } from './model-installs.ts';
 import { firstModelOf } from './model-table.ts';
 
@@ -19,7 +19,7 @@ export interface FirstVoiceOptions {
 /** Returns a function that ends the attempts. The installation itself ends with `installs`. */
 export function fetchFirstVoice({ openEngines, installs, voices, log, onFault }: FirstVoiceOptions): () => void {
   const name = firstModelOf(openEngines);
-  const hasNatural = () => voices.list().some((voice) => voice.status === 'ready' && isNatural(voice));
+  const hasNatural = () => voices.list().some((voice) => voice.status === 'ready' && voice.isNatural);
   if (name === undefined || installs.isOffline || hasNatural()) return () => {};
   const attempt = async () => {
     if (hasNatural()) return clearInterval(timer);
