@@ -1365,7 +1365,7 @@ export const protoReference: ProtoReference = {
           "name": "verify",
           "number": 14,
           "type": "Verify",
-          "comment": "Whether a recognizer hears if the speech says its text. The result is in `flushed`, which waits for it. Live speech is not repaired, so `repair` acts as `report`. Default: off."
+          "comment": "Whether a recognizer hears if the speech says its text. The result is in `flushed`, which waits for it; the next turn begins afterwards. Live speech is not repaired, so `repair` acts as `report`. Default: off."
         }
       ]
     },

@@ -1174,8 +1174,8 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
   disclosure?: boolean | undefined;
 
   /**
-   * Whether a recognizer hears if the speech says its text. The result is in `flushed`, which waits for it. Live speech
-   * is not repaired, so `repair` acts as `report`. Default: off.
+   * Whether a recognizer hears if the speech says its text. The result is in `flushed`, which waits for it; the next
+   * turn begins afterwards. Live speech is not repaired, so `repair` acts as `report`. Default: off.
    *
    * @generated from field: sonant.v1.Verify verify = 14;
    */

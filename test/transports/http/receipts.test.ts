@@ -95,6 +95,14 @@ describe.skipIf(!isInstalled('openssl'))('OpenSSL', () => {
   });
 });
 
+test('a receipt has what a recognizer heard', async () => {
+  const heard = { text: 'It costs nine dollars', wordErrors: 1, longestRun: 1, isSuspect: false };
+  const gateway = await openTestGateway({ ...signing, verifier: () => async () => heard });
+  const { readReceipt } = await speakLink(gateway, { verify: 'report' });
+  const { segments } = JSON.parse((await readReceipt()).receipt);
+  expect(segments[0]).toMatchObject({ heard: heard.text, word_errors: 1, faults: [] });
+});
+
 test('a receipt has the words, the voice, the engine and the time of each segment', async () => {
   const gateway = await openTestGateway(signing);
   const { audioId, readReceipt } = await speakLink(gateway, { output_format: 'mp3', sample_rate: 24_000 });
