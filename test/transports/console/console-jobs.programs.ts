@@ -1,7 +1,8 @@
 // Tests the console's jobs in Chromium: a book is dropped, its chapters are chosen, synthesized and watched, and the
-// job is canceled, retried and deleted. Checked with axe in light and dark themes, and for overflow on phones.
+// job is canceled, retried and deleted; suspect sentences are played and compared, and the receipt is saved. Checked with axe in light and dark themes, and for overflow on phones.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type JobsGateway, openJobsGateway } from '../../clips/jobs/open-jobs.ts';
+import { createTestSigner } from '../../clips/provenance/signing.ts';
 import { isInstalled } from '../../programs.ts';
 import { openConsole } from './open-console.ts';
 
@@ -32,7 +33,8 @@ describe.skipIf(!isInstalled('chromium'))('jobs in the console', { timeout: 120_
   let consolePage: Awaited<ReturnType<typeof openConsole>>;
   const closes: (() => Promise<void>)[] = [];
   beforeAll(async () => {
-    gateway = await openJobsGateway({}, (close) => closes.push(close));
+    const signing = { openSigner: createTestSigner(), marking: { software: 'Sonant 1.2.3', operator: '' } };
+    gateway = await openJobsGateway(signing, (close) => closes.push(close));
     consolePage = await openConsole({ url: gateway.url, microphone: silence }, (close) => closes.push(close));
     await consolePage.useKey(gateway.jobsKey);
   });
@@ -113,5 +115,59 @@ describe.skipIf(!isInstalled('chromium'))('jobs in the console', { timeout: 120_
     await click('dialog [value=yes]');
     await untilText('#status', 'A long one is deleted.');
     expect((await gateway.sendJobs(`/${job.id}`)).status).toBe(404);
+  });
+
+  test('suspect sentences are listed, played where they are, and compared with what was heard', async () => {
+    const { page, click, find, go, inspect, textOf, untilText } = consolePage;
+    await go('#/voices', 'Voices');
+    const chapters = [
+      { title: 'One', text: 'One sentence. And another one.' },
+      { title: 'Two', text: 'The lamp went out at nine.' },
+    ];
+    const { id } = await gateway.create({ chapters, metadata: { title: 'To be checked' } });
+    await gateway.untilEnded(id);
+    const suspect = (chapter: number, fields: object) =>
+      gateway.store.query(
+        `update job_chapters set suspects = $2 where chapter = $3 and job_key in (select job_key from jobs where job_id = $1)`,
+        ...[id, JSON.stringify([fields]), chapter],
+      );
+    await suspect(0, { offset: 14, text: 'And another one', faults: ['held_sound', 'silence'], start: 1.25 });
+    const heard = 'The lamp went off at nine nine';
+    await suspect(1, { offset: 0, text: 'The lamp went out at nine', faults: ['words_differ'], heard, start: 0 });
+    await go('#/jobs', 'Jobs');
+    const first = '.job:first-child';
+    await untilText(`${first} h3`, 'To be checked');
+    await untilText(first, '2 sentences to check');
+    await page.run(`document.querySelectorAll('${first} summary')[0].click()`);
+    const items = `[...document.querySelectorAll('${first} .job-suspects li')].map((each) => each.innerText)`;
+    const [one, two] = await page.run<[string, string]>(items);
+    expect(one).toMatch(/And another one[\s\S]*One · 1 s · held sound · silence/);
+    expect(two).toMatch(/Two · \d+ s · words differ/);
+    const words = (name: string) =>
+      page.run<string[]>(`[...document.querySelectorAll('${first} ${name}')].map((each) => each.innerText)`);
+    expect([await words('del'), await words('ins')]).toEqual([['out'], ['off', 'nine']]);
+    await inspect('job-suspects');
+    const audio = find(`${first} details audio`);
+    const expression = `${find(`${first} .job-suspects li:first-child button`)}.click()`;
+    await page.send('Runtime.evaluate', { expression, userGesture: true });
+    await page.until(`${audio}.currentTime > 1.25`);
+    expect(await page.run(`${audio}.currentTime < 10 && /\\/audio\\/aud_/.test(${audio}.src)`)).toBe(true);
+    await page.run(`${audio}.pause()`);
+    // The file is saved by a link that is never in the page.
+    await page.run(`{
+      const { createObjectURL } = URL;
+      URL.createObjectURL = (blob) => {
+        blob.text().then((text) => { window.savedText = text; });
+        return createObjectURL.call(URL, blob);
+      };
+      HTMLAnchorElement.prototype.click = function () { window.saved = this.download; };
+    }`);
+    await click(`${first} button[aria-label^="Receipt"]`);
+    await page.until('window.savedText !== undefined && window.saved !== undefined');
+    expect(await page.run('window.saved')).toMatch(/^To be checked receipt \(tone-low, .*\)\.json$/);
+    const { receipt } = JSON.parse(await page.run<string>('window.savedText'));
+    expect(JSON.parse(receipt).chapters).toHaveLength(2);
+    expect(await textOf('#errors')).toBe('');
+    expect(await page.run(`sessionStorage.getItem('violations')`)).toBe(null);
   });
 });

@@ -9,6 +9,7 @@ import { readEvents } from './event-stream-reader.js';
 import { toCount, toDuration, toTimeAgo } from './formatting.js';
 import { icon } from './icon.js';
 import { createJobForm } from './job-form.js';
+import { createSuspects } from './job-suspects.js';
 import { loading } from './notices.js';
 import { pageHead } from './page-elements.js';
 
@@ -132,6 +133,7 @@ function createJobCard(first, { pageContext, onChanged, onDeleted }) {
   const facts = element('p', { class: 'hint' });
   const fault = element('p', { class: 'result' });
   const sound = element('div', { class: 'row' });
+  const suspects = createSuspects(toOwnAddress);
   const chapters = element('ol', { class: 'job-chapters' });
   let current = first;
   const { cancel, retry, buttons } = createButtons(first, {
@@ -162,7 +164,8 @@ function createJobCard(first, { pageContext, onChanged, onDeleted }) {
     fault.hidden = job.error === null;
     cancel.hidden = !isRunning;
     retry.hidden = job.status !== 'failed' && job.status !== 'canceled';
-    if (job.audio_url && (!wasDone || !sound.hasChildNodes())) fill(sound, ...soundOf(job));
+    if (job.audio_url && (!wasDone || !sound.hasChildNodes())) fill(sound, ...soundOf(job, pageContext));
+    suspects.show(job);
     fill(chapters, ...job.chapters.map((_, n) => toChapter(job, n)));
   };
 
@@ -181,6 +184,7 @@ function createJobCard(first, { pageContext, onChanged, onDeleted }) {
     facts,
     fault,
     sound,
+    suspects.root,
     element('details', {}, element('summary', {}, 'Chapters'), chapters),
     buttons,
   );
@@ -253,9 +257,15 @@ function toFaultText({ error, chapters }) {
   return `${error.message}${where}${error.text ? `: “${error.text}”` : ''}`;
 }
 
-/** @param {Job} job */
-function soundOf(job) {
+/** @param {Job} job @param {PageContext} pageContext */
+function soundOf(job, { api, signal, showError }) {
   const source = toOwnAddress(/** @type {string} */ (job.audio_url));
+  const saveReceipt = async () => {
+    const reply = await api.send(`/api/audio/jobs/${encodeURIComponent(job.id)}/receipt`, { signal });
+    const href = URL.createObjectURL(await reply.blob());
+    element('a', { href, download: fileNameOf(job, 'receipt.json', 'receipt ') }).click();
+    setTimeout(() => URL.revokeObjectURL(href), 60_000);
+  };
   return [
     element('audio', { controls: true, preload: 'none', src: source, 'aria-label': titleOf(job) }),
     element('a', { class: 'button', href: source, download: fileNameOf(job, source) }, icon('download'), 'Download'),
@@ -266,6 +276,7 @@ function soundOf(job) {
         kind.toUpperCase(),
       ),
     ),
+    button('Receipt', `of ${titleOf(job)}`, () => saveReceipt().catch(showError)),
   ];
 }
 

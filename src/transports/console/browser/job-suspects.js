@@ -1,0 +1,105 @@
+// The sentences of a job whose sound may not say their text: what was found, the sound, and the words that a recognizer
+// heard instead.
+/** @import { Job } from '../../../../gen/openapi.ts' */
+import { element, fill } from './element.js';
+import { toDuration } from './formatting.js';
+
+/**
+ * @typedef {object} JobSuspects
+ * @property {HTMLElement} root
+ * @property {(job: Job) => void} show
+ */
+
+/**
+ * @param {(url: string) => string} toOwnAddress Returns the URL of a file below the console's own base URL.
+ * @returns {JobSuspects}
+ */
+export function createSuspects(toOwnAddress) {
+  const summary = element('summary');
+  const list = element('ul', { class: 'job-suspects' });
+  const audio = element('audio', { controls: true, preload: 'none', hidden: true, 'aria-label': 'Sentence to check' });
+  const root = element('details', { hidden: true }, summary, list, audio);
+  /** @param {string} url @param {number} seconds */
+  const play = (url, seconds) => {
+    audio.hidden = false;
+    if (audio.getAttribute('src') !== url) audio.src = url;
+    audio.currentTime = seconds;
+    // The browser shows why the file cannot be played.
+    void audio.play().catch(() => {});
+  };
+  let shown = '';
+  return {
+    root,
+    show({ chapters }) {
+      const found = chapters.flatMap((chapter, n) => chapter.suspects.map((suspect) => ({ chapter, n, suspect })));
+      // Buttons that are in use are not replaced while the job goes on.
+      const next = JSON.stringify(
+        found.map(({ n, chapter, suspect }) => [n, chapter.start, chapter.audio_url, suspect]),
+      );
+      if (next === shown) return;
+      shown = next;
+      root.hidden = found.length === 0;
+      summary.textContent = found.length === 1 ? '1 sentence to check' : `${found.length} sentences to check`;
+      fill(list, ...found.map((each) => toItem(each, (url, seconds) => play(toOwnAddress(url), seconds))));
+    },
+  };
+}
+
+/**
+ * @param {{ chapter: Job['chapters'][number], n: number, suspect: Job['chapters'][number]['suspects'][number] }} found
+ * @param {(url: string, seconds: number) => void} play
+ */
+function toItem({ chapter, n, suspect: { text, faults, heard, start } }, play) {
+  const { audio_url: url } = chapter;
+  const place = start === null ? [] : [toDuration(Math.floor((chapter.start ?? 0) + start))];
+  const facts = [chapter.title || `Chapter ${n + 1}`, ...place, ...faults.map((fault) => fault.replaceAll('_', ' '))];
+  const onclick = () => play(/** @type {string} */ (url), /** @type {number} */ (start));
+  return element(
+    'li',
+    {},
+    url !== null &&
+      start !== null &&
+      element('button', { type: 'button', class: 'quiet', 'aria-label': `Play “${text}”`, onclick }, 'Play'),
+    element('p', {}, ...(heard === undefined ? [text] : compareWords(text, heard))),
+    element('small', {}, facts.join(' · ')),
+  );
+}
+
+/** @param {string} word */
+const plain = (word) => word.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+
+/**
+ * Returns the words of both texts: deleted are those of the text that were not heard, inserted those that were only heard.
+ * @param {string} text
+ * @param {string} heard
+ */
+function compareWords(text, heard) {
+  const [said, other] = /** @type {[string[], string[]]} */ (
+    [text, heard].map((each) => each.split(/\s+/).filter((word) => plain(word) !== ''))
+  );
+  // The number of words in common from a word of each text on.
+  const common = Array.from(
+    { length: said.length + 1 },
+    () => /** @type {number[]} */ (Array(other.length + 1).fill(0)),
+  );
+  /** @param {number} i @param {number} j */
+  const at = (i, j) => common[i]?.[j] ?? 0;
+  /** @param {number} i @param {number} j */
+  const isSame = (i, j) => plain(said[i] ?? '') === plain(other[j] ?? '');
+  for (let i = said.length - 1; i >= 0; i--)
+    for (let j = other.length - 1; j >= 0; j--)
+      /** @type {number[]} */ (common[i])[j] = isSame(i, j)
+        ? at(i + 1, j + 1) + 1
+        : Math.max(at(i + 1, j), at(i, j + 1));
+  /** @type {(string | HTMLElement)[]} */
+  const words = [];
+  for (let i = 0, j = 0; i < said.length || j < other.length; ) {
+    if (i < said.length && j < other.length && isSame(i, j)) {
+      words.push(said[i++] ?? '', ' ');
+      j++;
+    } else if (i < said.length && (j === other.length || at(i + 1, j) >= at(i, j + 1)))
+      words.push(element('del', {}, said[i++]), ' ');
+    else words.push(element('ins', {}, other[j++]), ' ');
+  }
+  return words;
+}
