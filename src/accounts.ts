@@ -25,16 +25,18 @@ export {
   tooManyCharacters,
   toRateLimitHeaders,
 } from './accounts/limits/rate-limit.ts';
-export { dayOf, isDay, type UsageLedger } from './accounts/limits/usage-ledger.ts';
 export {
   addUsage,
   createUsageRows,
+  dayOf,
+  isDay,
   type UsageGroup,
+  type UsageLedger,
   type UsageRow,
   type UsageRows,
   type UsageSum,
   usageGroups,
-} from './accounts/limits/usage-rows.ts';
+} from './accounts/limits/usage-ledger.ts';
 
 // Sign-in and sealed tokens
 

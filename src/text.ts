@@ -11,8 +11,7 @@ export {
   type RunStyle,
   type VoiceName,
 } from './text/marked-text.ts';
-export { type MarkupKind, readMarkup } from './text/read-markup.ts';
-export { isSsml, readSsml } from './text/ssml.ts';
+export { isSsml, type MarkupKind, readMarkup, readSsml } from './text/ssml.ts';
 
 // Segments
 

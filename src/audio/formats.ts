@@ -6,8 +6,16 @@ import { createFlacEncoder } from './flac/flac-encoder.ts';
 import { mp3DelaySamples, mp3KbpsAt, openMp3Encoder } from './mp3.ts';
 import { openOggOpusEncoder, opusBytesPerSecond, toOpusRateHz } from './ogg-opus.ts';
 import type { Origin } from './origin.ts';
-import { aLaw, createRawEncoder, float32, int16, muLaw, type SampleCoding } from './sample-coding.ts';
-import { createWavEncoder, wavHeadBytes } from './wav.ts';
+import {
+  aLaw,
+  createRawEncoder,
+  createWavEncoder,
+  float32,
+  int16,
+  muLaw,
+  type SampleCoding,
+  wavHeadBytes,
+} from './wav.ts';
 
 export interface AudioFormat {
   /** Name in Sonant's own API. Rows for the clients of other vendors have the name of the nearest format. */

@@ -16,7 +16,7 @@ import {
   type SpeechEvent,
   type SpeechRequest,
 } from '../speech.ts';
-import { createClipCache } from './clip-cache.ts';
+import { createClipCache, createStorePatience } from './clip-cache.ts';
 import { type ClipMemory, type ClipPieces, createClipMemory } from './clip-memory.ts';
 import { removeAudio } from './clip-remover.ts';
 import type { ClipRoom } from './clip-room.ts';
@@ -24,7 +24,6 @@ import type { ClipRow, ClipRows, SpeechCheck } from './clip-rows.ts';
 import { openClipWriter } from './clip-writer.ts';
 import { createSingleFlight, type SingleFlight } from './single-flight.ts';
 import { type AudioWatch, createSpeaking, type Spoken } from './speaking.ts';
-import { createStorePatience } from './store-patience.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
 export type Delivery = ReturnType<typeof createDelivery>;

@@ -25,9 +25,8 @@ import { readCaptions } from './stored-captions.ts';
 import { openReceipt, type SignedReceipt } from './stored-receipt.ts';
 import { type ClipStore, traceClips } from './stores/clip-store.ts';
 import { openLocalClips } from './stores/local-clips.ts';
-import { openS3Bucket } from './stores/s3-bucket.ts';
+import { createPublicLinks, createSignedLinks, type LinkTo, openS3Bucket } from './stores/s3-bucket.ts';
 import { S3Clips } from './stores/s3-clips.ts';
-import { createPublicLinks, createSignedLinks, type LinkTo } from './stores/s3-links.ts';
 
 export type Clips = ReturnType<typeof createClips>;
 

@@ -12,11 +12,11 @@ import {
   type SpeechInfo,
 } from '../speech.ts';
 import { toCaptioned } from './captions.ts';
+import type { StorePatience } from './clip-cache.ts';
 import type { ReadClip } from './clip-memory.ts';
 import type { ClipRoom } from './clip-room.ts';
 import type { ClipRow, ClipRows } from './clip-rows.ts';
 import { type ClipWriter, openClipWriter, toClipRow } from './clip-writer.ts';
-import type { StorePatience } from './store-patience.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
 /** Spoken audio. */

@@ -12,7 +12,7 @@ import { createSingleFlight } from './single-flight.ts';
 import { manifestOf, readBeside, storeBeside } from './stored-captions.ts';
 import { receiptNameOf } from './stored-receipt.ts';
 import type { ClipStore } from './stores/clip-store.ts';
-import type { LinkTo } from './stores/s3-links.ts';
+import type { LinkTo } from './stores/s3-bucket.ts';
 
 const manifestType = 'application/c2pa';
 

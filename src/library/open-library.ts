@@ -1,18 +1,18 @@
-// Opens what users bring: stored voices, lexicons, and the models that can be installed.
-
+// Opens what users bring: stored voices, lexicons, and the models that can be installed. Fetches a natural voice for a
+// service that has none.
 import type { Engine, EngineDefinition, EngineGuards } from '../engines.ts';
 import { freeBytesMin } from '../platform/runtime/files.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
 import { findSecretFile, readSecretFile } from '../platform/store/secret-file.ts';
 import type { storeSettings } from '../platform/store/settings.ts';
+import type { Log } from '../platform/telemetry/log.ts';
 import type { Tools } from '../platform/telemetry/tools.ts';
 import type { Lexicons, Schedule, Voices } from '../speech.ts';
 import { openLexiconCache } from './lexicons/lexicon-cache.ts';
 import { createLexiconManagement } from './lexicons/lexicon-management.ts';
 import { createLexiconRows } from './lexicons/lexicon-rows.ts';
-import { type FirstVoiceOptions, fetchFirstVoice } from './models/first-voice.ts';
 import { createModelInstalls, type ModelInstalls, type ModelInstallsOptions } from './models/model-installs.ts';
-import { loadModels, modelEngines } from './models/model-table.ts';
+import { firstModelOf, loadModels, modelEngines } from './models/model-table.ts';
 import type { librarySettings } from './settings.ts';
 import { createCloneMaking } from './voices/clone-making.ts';
 import { createVault } from './voices/clone-vault.ts';
@@ -129,4 +129,35 @@ export async function openModels(
       return installs.close();
     },
   };
+}
+
+const retryMs = 3_600_000;
+
+interface FirstVoiceOptions {
+  openEngines: readonly EngineDefinition[];
+  installs: ModelInstalls;
+  voices: Voices;
+  log: Log;
+  onFault(fault: unknown): void;
+}
+
+/**
+ * Fetches a natural voice in the background: once at the start, and then every hour until there is one. Returns a
+ * function that ends the attempts. The installation itself ends with `installs`.
+ */
+function fetchFirstVoice({ openEngines, installs, voices, log, onFault }: FirstVoiceOptions): () => void {
+  const name = firstModelOf(openEngines);
+  const hasNatural = () => voices.list().some((voice) => voice.status === 'ready' && voice.isNatural);
+  if (name === undefined || installs.isOffline || hasNatural()) return () => {};
+  const attempt = async () => {
+    if (hasNatural()) return clearInterval(timer);
+    await installs.install(name, 'a service without a natural voice');
+  };
+  const timer = setInterval(() => void attempt().catch(onFault), retryMs).unref();
+  log.info('there is no natural voice; it is fetched now, and a synthetic voice speaks until then', {
+    model: name,
+    toForbid: 'SONANT_FETCH_VOICE=off',
+  });
+  void attempt().catch(onFault);
+  return () => clearInterval(timer);
 }

@@ -7,7 +7,6 @@ import { Failure, type FieldViolation } from '../platform/errors.ts';
 import { createId } from '../platform/runtime/id.ts';
 import { ownTurn } from '../platform/runtime/steps.ts';
 import { createLayout, createTextCutter, inspectScripts, type LaidItem, type MarkedText } from '../text.ts';
-import { hashOfSound } from './cache-key.ts';
 import {
   type Cast,
   type Casting,
@@ -23,6 +22,7 @@ import { autoLanguage, languageCodeDefault, ownLanguage } from './fields.ts';
 import { createLanguageMarker } from './guess-languages.ts';
 import { type CutSource, cutsOf, peekSpoken } from './prefetch.ts';
 import type { SpeechRequest } from './request.ts';
+import { hashOfSound } from './request.ts';
 import {
   applyVoiceLexicons,
   createVoiceLexicons,

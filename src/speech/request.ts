@@ -1,9 +1,11 @@
 // Makes requests for speech from messages of the protos, which all transports read first. Checks what the rules of the
 // protos cannot express: texts with their markup, language codes, and fields that exclude each other. Reports all
-// violations at once.
+// violations at once. Also computes the cache key of a request.
+
+import { hash } from 'node:crypto';
 import { create, type DescMessage, type Message } from '@bufbuild/protobuf';
 import { LiveStartSchema, SynthesizeSpeechRequestSchema } from '../../gen/sonant/v1/speech_pb.ts';
-import type { FormatName } from '../audio.ts';
+import type { FormatName, Origin } from '../audio.ts';
 import {
   checkRules,
   type Fields,
@@ -15,6 +17,7 @@ import {
   Violations,
   valuesOf,
 } from '../contract.ts';
+import type { Voice } from '../engines.ts';
 import { countChars } from '../platform/count-chars.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
 import {
@@ -295,3 +298,35 @@ function readText(field: string, source: string, rules: TextRules, violations: V
 
 const reportTooLong = (field: string, limit: number, actual: number, what: string, violations: Violations): void =>
   violations.report(field, 'too_long', `${what}, over the limit of ${limit}`, { limit, actual });
+
+interface Speakers {
+  /** The voices as callers know them, and the engine voices that speak. */
+  speakers: readonly { voice: Voice; speaker: Voice }[];
+  lexiconVersions: readonly string[];
+  /** The origin that the file states. */
+  origin: Origin | undefined;
+}
+
+/**
+ * Computes the cache key: a hash of everything that the audio depends on. It needs only the request and its voices, so
+ * that the cache can be searched before the text is cut.
+ */
+export function hashOfSound(request: SpeechRequest, { speakers, lexiconVersions, origin }: Speakers): string {
+  const versions = speakers.map(({ voice, speaker: { engine, voiceId, version } }) => {
+    return [voice.voiceId, voice.version, engine, voiceId, version];
+  });
+  const texts = request.texts.map(({ source }) => source);
+  return hash('sha256', JSON.stringify([versions, texts, soundFactsOf(request), lexiconVersions, origin]), 'base64url');
+}
+
+/**
+ * The fields that change the audio. A field is left out only if it is named here, so that a new field of the protos is
+ * a part of the key. An undefined value is left out, so that a new field does not invalidate existing keys.
+ */
+function soundFactsOf(request: SpeechRequest): unknown[] {
+  const { method, voiceId, returnFormat, texts, textField, chars, pauseMs, lexiconIds, ...rest } = request;
+  const { timestamps, captions, bufferBytesMax, bufferMs, disclosure, ...facts } = rest;
+  // Stored captions can be returned in every format, so the key states only whether there are captions.
+  const all = Object.entries({ ...facts, hasCaptions: captions.length > 0 });
+  return all.filter(([, value]) => value !== undefined).sort(([one], [other]) => (one < other ? -1 : 1));
+}

@@ -3,7 +3,7 @@
 // match each other; letter case is ignored if an entry states so.
 
 import { foreignToIpa, normalizeIpa } from '../platform/ipa.ts';
-import { atOnce, type Steps } from '../platform/runtime/steps.ts';
+import type { Steps } from '../platform/runtime/steps.ts';
 import type { Said } from './marked-text.ts';
 import { segmenterFor } from './tokenize.ts';
 
@@ -95,8 +95,6 @@ export function findPhonemeFault(phoneme: string): string | undefined {
 }
 
 /** Compiles entries. If two entries match the same words, the first entry applies. */
-export const compileLexicon = (entries: readonly LexiconEntry[]): Lexicon => atOnce(lexiconSteps(entries));
-
 export function* lexiconSteps(entries: readonly LexiconEntry[]): Steps<Lexicon> {
   const exact = new Map<string, CompiledEntry[]>();
   const folded = new Map<string, CompiledEntry[]>();

@@ -1,14 +1,15 @@
-// Reads SSML 1.1 (https://www.w3.org/TR/speech-synthesis11/) into marked text. Invalid XML is a fault with line and
+// Reads the kinds of markup, and itself SSML 1.1 (https://www.w3.org/TR/speech-synthesis11/) into marked text. Invalid XML is a fault with line and
 // column. Unknown elements are spoken plainly and reported. Only character references and XML's five entities are
 // expanded, and nothing is fetched. The caller must limit the length of the document.
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
-import { createPauses } from './inline-tags.ts';
+import { createPauses, readPauseTags, readVendorTags } from './inline-tags.ts';
 import {
   type Emphasis,
   type MarkedText,
   MarkedTextBuilder,
   MarkupFault,
   plainStyle,
+  plainText,
   type RunStyle,
   type Said,
 } from './marked-text.ts';
@@ -241,4 +242,17 @@ class SsmlReader {
       said.to = to;
     }
   }
+}
+
+/**
+ * `ssml`: text that begins like an SSML document is SSML. `pauses`: plain text may contain pause tags. `vendor`: plain
+ * text may contain the tags of vendors' APIs; callers of Sonant's own API cannot ask for it.
+ */
+export type MarkupKind = 'ssml' | 'pauses' | 'vendor';
+
+/** Throws a MarkupFault if the markup cannot be read. */
+export function readMarkup(source: string, markup: MarkupKind | undefined): MarkedText {
+  if (markup === 'pauses') return readPauseTags(source);
+  if (markup === 'vendor') return readVendorTags(source);
+  return markup === 'ssml' && isSsml(source) ? readSsml(source) : plainText(source);
 }

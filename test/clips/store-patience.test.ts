@@ -1,6 +1,6 @@
 // Tests that optional work is abandoned if the clip store is slow or unreachable, and that the fault is reported once.
 import { expect, test } from 'vitest';
-import { createStorePatience } from '../../src/clips/store-patience.ts';
+import { createStorePatience } from '../../src/clips/clip-cache.ts';
 import { Failure } from '../../src/platform/errors.ts';
 
 test('a store that is slow is one that is away: told once, with the cause, until it answers', async () => {

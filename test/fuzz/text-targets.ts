@@ -3,8 +3,8 @@
 import { normalizeIpa } from '../../src/platform/ipa.ts';
 import { MarkupFault } from '../../src/text/marked-text.ts';
 import { PartCutter } from '../../src/text/part-cutter.ts';
-import { readMarkup } from '../../src/text/read-markup.ts';
 import { segmentText } from '../../src/text/segment.ts';
+import { readMarkup } from '../../src/text/ssml.ts';
 import { writeDocument } from '../text/malformed-ssml.ts';
 import { createRandom, createText } from '../text/random-text.ts';
 import { expectRefusal, type OpenTarget } from './target.ts';

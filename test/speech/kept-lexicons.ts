@@ -1,6 +1,7 @@
 // Provides lexicons for speech, without a store.
 import type { Lexicons, OfferedLexicon } from '../../src/speech/request-lexicons.ts';
-import { compileLexicon, type LexiconEntry } from '../../src/text/lexicon.ts';
+import type { LexiconEntry } from '../../src/text/lexicon.ts';
+import { compileLexicon } from '../text/compile-lexicon.ts';
 
 export interface KeptLexicon extends Partial<Pick<OfferedLexicon, 'ownerId' | 'access' | 'version'>> {
   entries: readonly LexiconEntry[];

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { withoutVendorTags } from '../../src/text/inline-tags.ts';
 import { PartCutter } from '../../src/text/part-cutter.ts';
-import { readMarkup } from '../../src/text/read-markup.ts';
+import { readMarkup } from '../../src/text/ssml.ts';
 
 const read = (text: string) => {
   const { items, ignored, chars } = readMarkup(text, 'vendor');

@@ -2,9 +2,10 @@
 import { expect, test } from 'vitest';
 import { atOnce } from '../../src/platform/runtime/steps.ts';
 import { applyLexicons } from '../../src/text/apply-lexicons.ts';
-import { compileLexicon, type LexiconEntry, matchLexicons } from '../../src/text/lexicon.ts';
+import { type LexiconEntry, matchLexicons } from '../../src/text/lexicon.ts';
 import { type MarkedText, plainText } from '../../src/text/marked-text.ts';
 import { readSsml } from '../../src/text/ssml.ts';
+import { compileLexicon } from './compile-lexicon.ts';
 
 const entriesOf = (graphemes: readonly (string | LexiconEntry)[]): LexiconEntry[] =>
   graphemes.map((each) => (typeof each === 'string' ? { grapheme: each, alias: `<${each}>` } : each));

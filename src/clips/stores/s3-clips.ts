@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { Failure, hasReason } from '../../platform/errors.ts';
 import { type ByteRange, type ClipDraft, type ClipStore, isClipKey, type StoredClip } from './clip-store.ts';
-import type { S3Bucket, StoredObject, Upload } from './s3-bucket.ts';
+import { type S3Bucket, type StoredObject, toS3Path, type Upload } from './s3-bucket.ts';
 
 interface S3ClipsOptions {
   bucket: S3Bucket;
@@ -21,9 +21,6 @@ interface S3ClipsOptions {
 
 /** Bodies up to this size are fetched at once, so that a slow reader does not block a connection. */
 const smallBytes = 16 * 1024;
-
-/** The path of a clip in the bucket. */
-export const toS3Path = (prefix: string, key: string): string => `${prefix}${key.slice(-2)}/${key}`;
 
 export class S3Clips implements ClipStore {
   readonly hasReceipts: boolean;

@@ -1,8 +1,8 @@
 // Tests the usage ledger while its store fails: nothing is lost or counted twice, and memory is bounded.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import type { UsageRow } from '../../../src/accounts/limits/usage-ledger.ts';
 import { createUsageLedger } from '../../../src/accounts/limits/usage-ledger.ts';
-import type { UsageRow } from '../../../src/accounts/limits/usage-rows.ts';
 import { Failure } from '../../../src/platform/errors.ts';
 import { markOutcomeUnknown } from '../../../src/platform/store/row-store.ts';
 

@@ -2,8 +2,8 @@
 import { buffer } from 'node:stream/consumers';
 import { HeadObjectCommand, PutBucketPolicyCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { S3Clips, toS3Path } from '../../../src/clips/stores/s3-clips.ts';
-import { createPublicLinks, createSignedLinks } from '../../../src/clips/stores/s3-links.ts';
+import { createPublicLinks, createSignedLinks, toS3Path } from '../../../src/clips/stores/s3-bucket.ts';
+import { S3Clips } from '../../../src/clips/stores/s3-clips.ts';
 import { createId } from '../../../src/platform/runtime/id.ts';
 import { clipStoreConformance } from '../../conformance/clip-store.ts';
 import { patternBytes } from '../../conformance/pattern-bytes.ts';

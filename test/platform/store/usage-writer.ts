@@ -1,7 +1,6 @@
 // Runs as a process that records usage as fast as it can, and prints acknowledged usage: node usage-writer.ts FILE
 import { writeSync } from 'node:fs';
-import { createUsageLedger } from '../../../src/accounts/limits/usage-ledger.ts';
-import { createUsageRows } from '../../../src/accounts/limits/usage-rows.ts';
+import { createUsageLedger, createUsageRows } from '../../../src/accounts/limits/usage-ledger.ts';
 import { openSqlite } from '../../../src/platform/store/sqlite.ts';
 
 const ledger = createUsageLedger(createUsageRows(await openSqlite(process.argv[2]!)), { onFault: console.error });

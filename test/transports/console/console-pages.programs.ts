@@ -1,7 +1,7 @@
 // Tests the Voices, Keys and Usage pages of the console in Chromium, with a running service and an engine that clones
 // voices. Each page is also checked with axe in light and dark themes, and for overflow on a phone.
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createUsageRows } from '../../../src/accounts/limits/usage-rows.ts';
+import { createUsageRows } from '../../../src/accounts/limits/usage-ledger.ts';
 import { isInstalled } from '../../programs.ts';
 import { useConsole } from './open-console.ts';
 

@@ -1,8 +1,8 @@
 // Tests stored audio with clips in S3: replies are the same whether Sonant or the store itself serves the audio, and
 // failures are reported while the store is unreachable.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSignedLinks, type LinkTo } from '../../../src/clips/stores/s3-bucket.ts';
 import { S3Clips } from '../../../src/clips/stores/s3-clips.ts';
-import { createSignedLinks, type LinkTo } from '../../../src/clips/stores/s3-links.ts';
 import { type Fault, openFaultProxy } from '../../clips/stores/fault-proxy.ts';
 import { hasS3, openS3Server, type S3Server } from '../../clips/stores/s3-server.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';

@@ -6,8 +6,12 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Admit, createAdmit } from '../../../src/accounts/keys/admit.ts';
 import { createApiKeyRows } from '../../../src/accounts/keys/api-key-rows.ts';
-import { createUsageLedger, dayOf, type UsageLedgerOptions } from '../../../src/accounts/limits/usage-ledger.ts';
-import { createUsageRows } from '../../../src/accounts/limits/usage-rows.ts';
+import {
+  createUsageLedger,
+  createUsageRows,
+  dayOf,
+  type UsageLedgerOptions,
+} from '../../../src/accounts/limits/usage-ledger.ts';
 import { openLimits } from '../../../src/accounts/open-accounts.ts';
 import { createSeal } from '../../../src/accounts/sign-in/sealed-tokens.ts';
 import { createSignIn, type SignInOptions } from '../../../src/accounts/sign-in/sign-in.ts';
@@ -24,7 +28,7 @@ import { createClips, openClipStore } from '../../../src/clips/open-clips.ts';
 import { createInspect } from '../../../src/clips/provenance/inspector.ts';
 import type { OpenSigner } from '../../../src/clips/provenance/places.ts';
 import type { ClipStore } from '../../../src/clips/stores/clip-store.ts';
-import type { LinkTo } from '../../../src/clips/stores/s3-links.ts';
+import type { LinkTo } from '../../../src/clips/stores/s3-bucket.ts';
 import type { Engine } from '../../../src/engines/engine.ts';
 import { createEngineGuards } from '../../../src/engines/guard.ts';
 import { openLibrary, openModels } from '../../../src/library/open-library.ts';
