@@ -41,7 +41,7 @@ export {
 // Sign-in and sealed tokens
 
 export type { Seal, SealUse } from './accounts/sign-in/sealed-tokens.ts';
-export { loginSeconds, type SignIn, sessionSeconds, tokenSeconds } from './accounts/sign-in/sign-in.ts';
+export { type SignIn, tokenSeconds } from './accounts/sign-in/sign-in.ts';
 export { tokenScopes } from './accounts/sign-in/sign-in-rules.ts';
 
 // Webhooks

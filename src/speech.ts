@@ -23,7 +23,6 @@ export type { Meter, SegmentReport, SpeechEvent, SpeechEventOf, SpeechInfo } fro
 
 export {
   isMiss,
-  ofEveryone,
   type StoredBinding,
   type StoredVoice,
   StoredVoices,
@@ -34,7 +33,6 @@ export {
   voiceAccesses,
 } from './speech/stored-voices.ts';
 export {
-  createVoices,
   findDefault,
   isOfAnother,
   isSpokenBy,

@@ -37,7 +37,8 @@ import { checked, type Handlers } from './service-handlers.ts';
 
 interface KeyHandlersOptions {
   keys: KeyManagement;
-  voices: Voices;
+  /** Default: there are no voices. */
+  voices?: Voices | undefined;
   secrets: WebhookSecrets;
 }
 
@@ -117,12 +118,17 @@ const reportUnknownOfSpec = (message: CreateApiKeyRequest | UpdateApiKeyRequest,
   reportUnknown({ message, spec: message.spec, 'spec.limits': message.spec?.limits }, violations);
 
 /** Replaces aliases in the list of voices with voice ids. `user` is the holder of the new or changed key. */
-function withVoiceIds(fields: KeyFields, voices: Voices, user: VoiceUser, violations: Violations): KeyFields {
+function withVoiceIds(
+  fields: KeyFields,
+  voices: Voices | undefined,
+  user: VoiceUser,
+  violations: Violations,
+): KeyFields {
   const isTooLong = violations.details.some(({ field }) => field === 'voice_ids');
   if (!fields.voiceIds || isTooLong) return fields;
-  const usable = voicesFor(voices, user);
+  const usable = voices && voicesFor(voices, user);
   const voiceIds = fields.voiceIds.map((name, i) => {
-    const found = usable.lookUp(name)?.voice.voiceId;
+    const found = usable?.lookUp(name)?.voice.voiceId;
     // If the caller's key is limited to certain voices, the check of the grant reports any other name.
     if (found === undefined && (user.voiceIds?.includes(name) ?? true))
       violations.report(`voice_ids[${i}]`, 'voice_not_found', `${name} is not a voice that this key can use`);

@@ -5,7 +5,7 @@ import { openProvenance } from '../clips.ts';
 import type { EngineDefinition } from '../engines.ts';
 import { openLibrary } from '../library.ts';
 import { isStoreThere, openStore } from '../platform/store/open-store.ts';
-import { createVoices, type Lexicons, type OfferedLexicon, openSpeech, type Voices } from '../speech.ts';
+import { type Lexicons, type OfferedLexicon, openSpeech, type Voices } from '../speech.ts';
 import type { Config } from './config.ts';
 
 export type App = Awaited<ReturnType<typeof openApp>>;
@@ -55,8 +55,7 @@ export async function openKeys(config: Config) {
   const { management, webhookSecrets } = await openKeysOf(config, store);
   const kept = opened.move();
   /** `voices` are those that new keys may name. */
-  const handlersFor = (voices: Voices = createVoices([])) =>
-    createKeyHandlers({ keys: management, voices, secrets: webhookSecrets });
+  const handlersFor = (voices?: Voices) => createKeyHandlers({ keys: management, voices, secrets: webhookSecrets });
   return { management, webhookSecrets, handlersFor, close: () => kept.disposeAsync() };
 }
 

@@ -32,15 +32,12 @@ export type Clips = ReturnType<typeof createClips>;
 
 type ClipTools = Pick<Tools<never>, 'metrics' | 'tracing' | 'onFault' | 'opened'> & { settings: ClipConfig };
 
-interface ClipRowStores {
-  store: RowStore;
-  /** The rows that replicas share; undefined with SQLite. */
-  sharedRows: RowStore | undefined;
-}
-
 const mib = 2 ** 20;
 
-export async function openClips({ settings, opened, ...tools }: ClipTools, stores: ClipRowStores): Promise<Clips> {
+export async function openClips(
+  { settings, opened, ...tools }: ClipTools,
+  stores: Pick<ClipsOptions, 'store' | 'sharedRows'>,
+): Promise<Clips> {
   const { audioMibMax, audioMibPerKey, s3Bucket } = settings;
   const { clips, linkTo } = await openClipStore(settings);
   opened.defer(() => clips.close());
@@ -51,11 +48,12 @@ export async function openClips({ settings, opened, ...tools }: ClipTools, store
   return made;
 }
 
-interface ClipsOptions
-  extends Pick<ClipRoomOptions, 'limits' | 'metrics' | 'onFault'>,
-    ClipRowStores,
-    OpenedStore,
-    Partial<Pick<ClipTools, 'tracing'>> {}
+interface ClipsOptions extends Pick<ClipRoomOptions, 'limits' | 'metrics' | 'onFault'>, OpenedStore {
+  store: RowStore;
+  /** The rows that replicas share; undefined with SQLite. */
+  sharedRows: RowStore | undefined;
+  tracing?: ClipTools['tracing'];
+}
 
 interface DeliveringOptions extends Pick<DeliveryOptions, 'links'> {
   speech: DeliveryOptions['speech'];
@@ -78,11 +76,8 @@ export interface OpenedDelivery {
 /** The parts of stored audio, on an open store of clips. */
 export function createClips(options: ClipsOptions) {
   const { store, sharedRows, linkTo, limits, metrics, tracing, onFault } = options;
-  const endedHere = new Set<() => void>();
-  const onEnded = () => {
-    for (const listener of endedHere) listener();
-  };
-  const index = createClipRows(store, { onEnded });
+  let onEnded = () => {};
+  const index = createClipRows(store, { onEnded: () => onEnded() });
   const memory = createClipMemory(options.clips);
   const { clips } = memory;
   const room = createClipRoom({ clips, index, limits, metrics, onFault });
@@ -101,7 +96,7 @@ export function createClips(options: ClipsOptions) {
       const isRevocable = (clip: Pick<ClipRow, 'voiceId' | 'otherVoiceIds'>) => voiceIdsOf(clip).some(voices.isCloned);
       const known = createKnownClips({ index, isRevocable });
       // Rows are forgotten when clips end early: at once in this process, and soon afterwards in another.
-      endedHere.add(known.forget);
+      onEnded = known.forget;
       store.listen('clips', known.forget);
       const records = { ...index, ...known };
       const singleFlight = tracing ? traceFlights(flights) : flights;

@@ -38,8 +38,8 @@ export interface SignInOptions {
   keyScopes: readonly string[];
 }
 
-export const loginSeconds = 600;
-export const sessionSeconds = 3600;
+const loginSeconds = 600;
+const sessionSeconds = 3600;
 export const tokenSeconds = 900;
 const noHash = Buffer.alloc(32);
 
@@ -73,6 +73,9 @@ export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: 
 
   return {
     hasIssuer: issuer !== undefined,
+    /** Lifetimes of the cookies of `begin` and `finish`. */
+    loginSeconds,
+    sessionSeconds,
     /** Returns the URL to redirect to, and a cookie for `finish`. */
     async begin(redirectUri: string): Promise<{ url: string; cookie: string }> {
       const { url, facts } = await requireIssuer().begin(redirectUri);

@@ -37,14 +37,13 @@ interface JobChapter extends Omit<ChapterRow, 'suspects'> {
   suspects: readonly JobSuspect[];
 }
 
-export interface JobsOptions extends Pick<JobTools, 'speech' | 'limiter' | 'findCaller' | 'openSigner' | 'onFault'> {
+export interface JobsOptions extends Omit<JobTools, 'rows' | 'clips' | 'index' | 'room' | 'holder'> {
   stored: {
     store: RowStore;
     clips: { index: ClipRows; memory: Pick<ClipMemory, 'clips'> };
     room: JobTools['room'];
     ledger: Pick<UsageLedger, 'add'>;
   };
-  keepMs: number;
   /** Maximum number of chapters that this process speaks at the same time. */
   chaptersMax: number;
   /** Webhooks for jobs. Without this option, a job that names a webhook is refused. */

@@ -11,13 +11,12 @@ import {
   type Lexicons,
   lookUpLexicons,
   type OfferedVoice,
-  ofEveryone,
   type VoiceAccess,
   type Voices,
   voicesFor,
 } from '../../speech.ts';
 import { toLanguageCode } from '../../text.ts';
-import type { VoiceChange, VoiceRow } from './voice-rows.ts';
+import { ofEveryone, type VoiceChange, type VoiceRow } from './voice-rows.ts';
 
 type Fields<M extends Message> = Omit<M, keyof Message | 'access'>;
 type Plain<T> = T extends readonly (infer Item)[] ? readonly Plain<Item>[] : T extends Message ? Fields<T> : T;

@@ -239,7 +239,8 @@ export interface VoiceAliasRow {
 }
 
 export const defaultAlias = '';
-const ofEveryone = '';
+/** The owner of a shared alias. */
+export const ofEveryone = '';
 
 const select = `select alias, owner_id as "ownerId", voice_id as "voiceId", revision from (
     select alias, '' as owner_id, voice_id, revision from voice_aliases

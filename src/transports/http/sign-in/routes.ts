@@ -3,15 +3,7 @@
 // Host header, and no redirect leads to a URL in a request.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import {
-  type FailedAttempts,
-  loginSeconds,
-  type Scope,
-  type SignIn,
-  sessionSeconds,
-  tokenScopes,
-  tokenSeconds,
-} from '../../../accounts.ts';
+import { type FailedAttempts, type Scope, type SignIn, tokenScopes, tokenSeconds } from '../../../accounts.ts';
 import { Failure, failureTable } from '../../../platform/errors.ts';
 import { bodyArrivalMs } from '../../../platform/net/request-limits.ts';
 import { readBody } from '../../net/request-body.ts';
@@ -164,7 +156,7 @@ function addSignIn(app: FastifyInstance, { signIn, addresses, baseUrl }: OauthRo
       reply.header('cache-control', 'no-store');
       if (session && isPage) return reply.redirect(baseUrl() + keysPage, 303);
       const { url, cookie } = await signIn.begin(baseUrl() + callback);
-      reply.header('set-cookie', toCookie(loginCookie, cookie, loginSeconds));
+      reply.header('set-cookie', toCookie(loginCookie, cookie, signIn.loginSeconds));
       return isPage ? reply.redirect(url, 302) : reply.send({ authorization_url: url });
     } catch (error) {
       if (fromThrown(error).reason === 'access_denied') reply.header('set-cookie', toCookie(sessionCookie, '', 0));
@@ -179,7 +171,7 @@ function addSignIn(app: FastifyInstance, { signIn, addresses, baseUrl }: OauthRo
       addresses.check(request.ip);
       const url = new URL(request.url, baseUrl());
       const session = await signIn.finish(url, cookieOf(request.headers.cookie, loginCookie));
-      reply.header('set-cookie', [toCookie(sessionCookie, session, sessionSeconds), ended]);
+      reply.header('set-cookie', [toCookie(sessionCookie, session, signIn.sessionSeconds), ended]);
       return reply.header('cache-control', 'no-store').redirect(baseUrl() + keysPage, 303);
     } catch (error) {
       reply.header('set-cookie', ended);
