@@ -22,7 +22,6 @@ export {
 
 // How engines are called
 
-export { CircuitBreaker } from './engines/circuit-breaker.ts';
 export {
   createEngineGuards,
   type EngineGuards,

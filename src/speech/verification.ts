@@ -2,9 +2,10 @@
 // full, or answer with the words of another recording. Then a segment counts as not checked. Words that differ are
 // believed only if the recognizer hears them twice in the same audio.
 import { toFloat } from '../audio.ts';
-import { CircuitBreaker, type Heard, type Listen } from '../engines.ts';
+import type { Heard, Listen } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
 import { join } from '../platform/pcm.ts';
+import { CircuitBreaker } from '../platform/runtime/circuit-breaker.ts';
 import { SlotQueue } from '../platform/runtime/slot-queue.ts';
 import { compareWords } from '../text.ts';
 import type { Recorded, Transcriber } from './transcription.ts';

@@ -1,6 +1,6 @@
 // Tests the circuit breaker: closed normally, open after five consecutive failures, half open for one probe.
 import { expect, test } from 'vitest';
-import { CircuitBreaker } from '../../src/engines/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/platform/runtime/circuit-breaker.ts';
 
 function openBreaker() {
   const clock = { nowMs: 1_000 };

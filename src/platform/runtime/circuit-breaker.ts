@@ -1,7 +1,7 @@
-// Circuit breaker for an engine. After several failures in a row, it pauses the engine, longer each time, and requests
-// fail at once. Then one segment probes the engine; other segments follow only if the probe succeeds. If the engine
-// states a retry delay, the pause lasts at least that long, but at most a minute.
-import { Failure } from '../platform/errors.ts';
+// Circuit breaker for an engine, or another server. After several failures in a row, it pauses the engine, longer each
+// time, and requests fail at once. Then one segment probes the engine; other segments follow only if the probe succeeds.
+// If the engine states a retry delay, the pause lasts at least that long, but at most a minute.
+import { Failure } from '../errors.ts';
 
 const failuresMax = 5;
 const restMsFirst = 2_000;
