@@ -8,7 +8,7 @@ import type { SegmentReport } from '../speech.ts';
 import type { ClipRow } from './clip-rows.ts';
 import { signDetached } from './provenance/detached-signature.ts';
 import type { OpenSigner } from './provenance/places.ts';
-import { readBeside, receiptOf, storeBeside } from './stored-captions.ts';
+import { readBeside, receiptOf } from './stored-captions.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
 type Receipted = Pick<
@@ -53,16 +53,15 @@ const toSegment = ({ text, voiceId, engine, seed, takes, startSeconds, seconds, 
   word_errors: report.wordErrors,
 });
 
-export async function storeReceipt(
+export const storeReceipt = (
   clips: ClipStore,
   clip: Receipted,
   range: SoundRange,
   segments: readonly SegmentReport[],
-): Promise<void> {
-  if (clip.origin === null || clips.hasReceipts === false) return;
-  const text = JSON.stringify({ ...toReceipt(clip, range), segments: segments.map(toSegment) });
-  await storeBeside(clips, receiptOf(clip.clipId), 'application/json', Buffer.from(text));
-}
+): Promise<void> => {
+  const items = segments.values().map((each) => JSON.stringify(toSegment(each)));
+  return writeReceipt(clips, clip, range, { name: 'segments', items });
+};
 
 interface ReceiptedChapter {
   title: string;
@@ -70,24 +69,44 @@ interface ReceiptedChapter {
   audioId: string;
 }
 
-/** Joins the receipts of chapters, one at a time, because those of a book may be large. */
-export async function storeBookReceipt(
+/** Stores the receipt of a joined file, which contains the receipts of its chapters. */
+export function storeBookReceipt(
   clips: ClipStore,
   clip: Receipted,
   range: SoundRange,
   chapters: readonly ReceiptedChapter[],
 ): Promise<void> {
-  if (clip.origin === null || clips.hasReceipts === false) return;
-  const draft = await clips.create(receiptOf(clip.clipId), 'application/json');
-  const withoutEnd = (object: object) => JSON.stringify(object).slice(0, -1);
-  try {
-    let before = `${withoutEnd(toReceipt(clip, range))},"chapters":[`;
+  const items = async function* () {
     for (const { title, startSeconds: start, audioId } of chapters) {
       const receipt = (await readBeside(clips, receiptOf(audioId))) ?? 'null';
-      await draft.write(Buffer.from(`${before}${withoutEnd({ title, start })},"receipt":${receipt}}`));
-      before = ',';
+      yield `${JSON.stringify({ title, start }).slice(0, -1)},"receipt":${receipt}}`;
     }
-    await draft.write(Buffer.from(']}'));
+  };
+  return writeReceipt(clips, clip, range, { name: 'chapters', items: items() });
+}
+
+const pieceCharsMin = 64 * 1024;
+
+/** Writes a receipt in pieces, because a job has up to 25 000 segments. The items are JSON. */
+async function writeReceipt(
+  clips: ClipStore,
+  clip: Receipted,
+  range: SoundRange,
+  { name, items }: { name: string; items: Iterable<string> | AsyncIterable<string> },
+): Promise<void> {
+  if (clip.origin === null || clips.hasReceipts === false) return;
+  const draft = await clips.create(receiptOf(clip.clipId), 'application/json');
+  try {
+    let piece = `${JSON.stringify(toReceipt(clip, range)).slice(0, -1)},"${name}":[`;
+    let separator = '';
+    for await (const item of items) {
+      piece += separator + item;
+      separator = ',';
+      if (piece.length < pieceCharsMin) continue;
+      await draft.write(Buffer.from(piece));
+      piece = '';
+    }
+    await draft.write(Buffer.from(`${piece}]}`));
     await draft.commit();
   } finally {
     await draft.discard();

@@ -71,7 +71,7 @@ test('two withdraw one after the other: both end at once, and their files go whe
   expect(ended).toEqual(Array(2).fill(['consent_revoked', true]));
   expect([await areAlive(), removed]).toEqual([[false, false], []]);
   stuck.resolve();
-  await expect.poll(() => removed).toEqual(expect.arrayContaining(['aud_ada', 'aud_bob']));
+  await expect.poll(() => removed).toEqual(expect.arrayContaining(['aud_ada', 'rec_ada', 'aud_bob', 'rec_bob']));
 });
 
 test('at the start, voices that have ended are purged before it has ended, and one sweep removes all files', async () => {

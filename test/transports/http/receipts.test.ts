@@ -3,7 +3,10 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createClient } from '@connectrpc/connect';
+import { createConnectTransport } from '@connectrpc/connect-node';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { ProvenanceService } from '../../../gen/sonant/v1/provenance_pb.ts';
 import { storeReceipt } from '../../../src/clips/stored-receipt.ts';
 import type { Pcm } from '../../../src/platform/pcm.ts';
 import { chapters, openJobsGateway, scopes } from '../../clips/jobs/open-jobs.ts';
@@ -119,6 +122,22 @@ test('a receipt has the words, the voice, the engine and the time of each segmen
   });
   const [first, second] = receipt.segments;
   expect(second.start).toBeGreaterThanOrEqual(first.start + first.seconds - 0.001);
+});
+
+test('clients of Connect get the same receipt', async () => {
+  const gateway = await openTestGateway(signing);
+  const { audioId, readReceipt } = await speakLink(gateway);
+  const transport = createConnectTransport({ baseUrl: gateway.url, httpVersion: '1.1' });
+  const headers = { 'X-API-Key': gateway.key };
+  const { receipt, signature } = await createClient(ProvenanceService, transport).getAudioReceipt(
+    { audioId },
+    { headers },
+  );
+  expect(receipt).toBe((await readReceipt()).receipt);
+  if (isInstalled('openssl'))
+    expect(await check({ receipt, signature: Buffer.from(signature).toString('base64') })).toMatchObject({
+      isSigned: true,
+    });
 });
 
 test('the receipt of a stored stream has the segments of all chunks', async () => {
