@@ -156,6 +156,7 @@ function createHeldClips(bytesMax: number) {
 }
 
 const withRemoval = (store: ClipStore, forget: (key: string) => void): ClipStore => ({
+  hasReceipts: store.hasReceipts,
   create: (...asked) => store.create(...asked),
   open: (...asked) => store.open(...asked),
   async remove(key) {

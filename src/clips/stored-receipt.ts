@@ -94,7 +94,7 @@ async function writeReceipt(
   range: SoundRange,
   { name, items }: { name: string; items: Iterable<string> | AsyncIterable<string> },
 ): Promise<void> {
-  if (clip.origin === null || clips.hasReceipts === false) return;
+  if (clip.origin === null || !clips.hasReceipts) return;
   const draft = await clips.create(receiptOf(clip.clipId), 'application/json');
   try {
     let piece = `${JSON.stringify(toReceipt(clip, range)).slice(0, -1)},"${name}":[`;

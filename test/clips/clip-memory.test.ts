@@ -18,7 +18,7 @@ async function openMemory(options?: ClipMemoryOptions) {
     return local.open(...asked);
   };
   const create: typeof local.create = (...asked) => local.create(...asked);
-  const store = { create, open, remove: (key: string) => local.remove(key), sweep: async () => 0 };
+  const store = { hasReceipts: true, create, open, remove: (key: string) => local.remove(key), sweep: async () => 0 };
   const memory = createClipMemory(
     { ...store, disk: async () => undefined, close: () => local.close() },
     { ...options },

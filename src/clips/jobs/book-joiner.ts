@@ -134,7 +134,7 @@ async function storeBook(joining: Joining, tools: JobTools, signal: AbortSignal)
   try {
     const plain = writeBookFile(format, sampleRateHz, chapters, tags);
     const isSigned = openSigner && origin && hasPlace(format);
-    const claimed = origin && { ...origin, receipt: clips.hasReceipts === false ? undefined : receiptIdOf(audioId) };
+    const claimed = origin && { ...origin, receipt: clips.hasReceipts ? receiptIdOf(audioId) : undefined };
     const file = isSigned ? signFile(plain, format, claimed!, openSigner) : undefined;
     for await (const bytes of file?.pieces ?? plain) {
       signal.throwIfAborted();

@@ -6,8 +6,8 @@ import type { Readable } from 'node:stream';
 import { measured } from '../../platform/telemetry/trace.ts';
 
 export interface ClipStore {
-  /** Whether receipts, which contain the text, are stored beside audio. Default: true. */
-  hasReceipts?: boolean | undefined;
+  /** Whether receipts, which contain the text, are stored beside audio. */
+  hasReceipts: boolean;
   /** Opens a draft of a new clip. `contentType` is stored if the store itself serves clips. */
   create(key: string, contentType: string): Promise<ClipDraft>;
   /** Opens the clip. Undefined if the clip does not exist. */

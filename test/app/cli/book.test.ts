@@ -86,6 +86,8 @@ test('speaks chosen chapters into one file with marks, cover and captions, and l
       file.subarray(0, 4096).includes(text) || file.subarray(0, 4096).includes(Buffer.from(text, 'utf16le')),
     ]).toEqual([text, true]);
   expect(file.includes(pngOf())).toBe(true);
+  // A manifest must not name a receipt that nobody can read.
+  expect([file.includes('c2pa'), file.includes('rcp_')]).toEqual([true, false]);
   expect(readFileSync(join(folder, 'ledger.vtt'), 'utf8')).toMatch(/^WEBVTT[\s\S]*Nobody saw it\./);
   expect(readdirSync(folder).filter((name) => name.startsWith('ledger.'))).toEqual([
     'ledger.epub',

@@ -34,6 +34,7 @@ export function openKilledRunner(
   };
   const { clips } = storedClips.memory;
   const mortal: ClipStore = {
+    hasReceipts: true,
     create: (...asked) =>
       alive(async () => {
         const draft = await clips.create(...asked);

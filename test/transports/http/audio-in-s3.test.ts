@@ -1,10 +1,16 @@
 // Tests stored audio with clips in S3: replies are the same whether Sonant or the store itself serves the audio, and
 // failures are reported while the store is unreachable.
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { loadConfig } from '../../../src/app/config.ts';
+import { openClipStore } from '../../../src/clips/open-clips.ts';
 import { createSignedLinks, type LinkTo } from '../../../src/clips/stores/s3-bucket.ts';
 import { S3Clips } from '../../../src/clips/stores/s3-clips.ts';
+import { openJobsGateway } from '../../clips/jobs/open-jobs.ts';
+import { createTestSigner } from '../../clips/provenance/signing.ts';
 import { type Fault, openFaultProxy } from '../../clips/stores/fault-proxy.ts';
 import { hasS3, openS3Server, type S3Server } from '../../clips/stores/s3-server.ts';
+import { newFolder } from '../../new-folder.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 
 const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
@@ -69,6 +75,26 @@ describe.skipIf(!hasS3)('with S3', () => {
       if (links) expect((await fetch(got.headers.get('Location')!)).status).toBe(404);
     },
   );
+
+  test('a bucket with public links gets no receipt, because everyone could read the text', async () => {
+    for (const [name, value] of Object.entries(server.env)) vi.stubEnv(name, value);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { endpoint, bucketName: Bucket, client } = server;
+    const publicUrl = `${endpoint}/${Bucket}`;
+    const env = {
+      ...{ SONANT_S3_BUCKET: Bucket, SONANT_S3_ENDPOINT: endpoint, SONANT_S3_PREFIX: 'public/' },
+      ...{ SONANT_S3_LINKS: 'public', SONANT_S3_PUBLIC_URL: publicUrl },
+    };
+    const store = await openClipStore(loadConfig({ env, folder: newFolder(), engines: [] }));
+    const marking = { software: 'Sonant 1.2.3', operator: '' };
+    const gateway = await openJobsGateway({ openSigner: createTestSigner(), marking, store });
+    await gateway.speak({ text: 'A secret.' });
+    const { id } = await gateway.create();
+    expect(await gateway.untilEnded(id)).toMatchObject({ status: 'succeeded' });
+    const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket, Prefix: 'public/' }));
+    const names = Contents.map(({ Key }) => Key!.replace(/.*\/(\w{3})_.*/, '$1'));
+    expect([names.includes('aud'), names.includes('rec')]).toEqual([true, false]);
+  });
 
   test('a link expires together with its redirect to the store', async () => {
     const { speak } = await open({ links: true, retentionMs: 1_000 });

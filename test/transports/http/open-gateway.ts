@@ -56,7 +56,7 @@ export interface GatewayTestOptions {
   speakingMax?: number;
   retentionMs?: number;
   /** The store of audio, if it differs from the other stores. */
-  store?: { clips: ClipStore; linkTo?: LinkTo };
+  store?: { clips: ClipStore; linkTo?: LinkTo | undefined };
   /** Whether limits on keys and addresses are enforced. */
   isLimited?: boolean;
   badKeysPerMinute?: number;

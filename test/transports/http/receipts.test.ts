@@ -1,13 +1,13 @@
 // Tests the receipts of audio and jobs: OpenSSL alone verifies them, a changed byte is found, only the key that made the
 // audio reads them, and they are deleted with it.
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ProvenanceService } from '../../../gen/sonant/v1/provenance_pb.ts';
-import { storeReceipt } from '../../../src/clips/stored-receipt.ts';
+import { openLocalClips } from '../../../src/clips/stores/local-clips.ts';
 import type { Pcm } from '../../../src/platform/pcm.ts';
 import { chapters, openJobsGateway, scopes } from '../../clips/jobs/open-jobs.ts';
 import { createTestSigner } from '../../clips/provenance/signing.ts';
@@ -196,25 +196,21 @@ test('audio that was first returned without a link has no receipt, and neither h
   expect(await plain.clips.open(audioId.replace('aud_', 'rec_'))).toBeUndefined();
 });
 
-test('nothing is stored where everyone could read the text', async () => {
-  const { clips } = await openTestGateway();
-  const clipId = 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H';
-  const origin = JSON.stringify({ software: 'Sonant 1.2.3' });
-  const clip = { clipId, origin, format: 'wav', sampleRateHz: 1, seconds: 1, createdAtMs: 0, fingerprint: '' };
-  const store = async (hasReceipts: boolean) => {
-    const create: typeof clips.create = (...asked) => clips.create(...asked);
-    await storeReceipt(
-      Object.assign(Object.create(clips), { hasReceipts, create }),
-      clip,
-      { start: 0, byteCount: 1 },
-      [],
-    );
-    const stored = await clips.open('rec_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H');
-    stored?.body.destroy();
-    return stored?.byteCount;
-  };
-  expect(await store(false)).toBeUndefined();
-  expect(await store(true)).toBeGreaterThan(0);
+test('a store without receipts gets none from links and jobs, and no manifest names one', async () => {
+  const dir = newFolder();
+  const clips = await openLocalClips({ dir, hasReceipts: false });
+  const gateway = await openJobsGateway({ ...signing, store: { clips } });
+  const { audioId, path } = await speakLink(gateway);
+  expect((await gateway.send(path)).status).toBe(404);
+  const { id } = await gateway.create({ output_format: 'mp3' });
+  const { audio_url: url } = await gateway.untilEnded(id);
+  for (const address of [url, `/audio/${audioId}.c2pa`]) {
+    const file = await bytesOf(await gateway.send(address));
+    expect([file.includes('c2pa'), file.includes('rcp_')]).toEqual([true, false]);
+  }
+  const stored = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('_'));
+  expect(stored.length).toBeGreaterThanOrEqual(6);
+  expect(stored.filter((name) => name.includes('rec_'))).toEqual([]);
 });
 
 test('a manifest names the receipt by an id that does not lead to the audio', async () => {
