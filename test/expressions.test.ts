@@ -163,8 +163,8 @@ async function collectExpressions(): Promise<Expressions> {
   const made = await recordExpressions(async () => {
     for (const file of makers) if (file.endsWith('.ts')) await import(join(root, file));
     const { segmentText } = await import('../src/text/segment.ts');
-    for (const [languageCode, name] of Object.entries(folders)) {
-      const table = readFileSync(join(root, `test/text/spoken/${name}.txt`), 'utf8').replace(/ =>.*/g, '');
+    for (const languageCode of Object.keys(folders)) {
+      const table = readFileSync(join(root, `test/text/${languageCode}.tsv`), 'utf8').replace(/^\w+\t|\t.*/gm, '');
       for (const _ of segmentText(table, { languageCode, spellOut: true, segmentCharsMax: 1000 }));
     }
   });

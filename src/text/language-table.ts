@@ -1,7 +1,7 @@
 // The tables of a language: forms of numbers, units, currencies, abbreviations, signs, dates and times, and the
 // language's rules. The files in the language's folder are read when the language is first spoken.
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parse } from 'smol-toml';
 
 /**
@@ -230,18 +230,13 @@ export interface LanguageTable {
   };
 }
 
-/** Folder names by language code. */
-export const folders: Readonly<Record<string, string>> = {
-  en: 'english',
-  de: 'german',
-  fr: 'french',
-  es: 'spanish',
-  it: 'italian',
-  pt: 'portuguese',
-  nl: 'dutch',
-  sv: 'swedish',
-  pl: 'polish',
-};
+/** Folders with a table by the language code that the table states. */
+export const folders: Readonly<Record<string, string>> = Object.fromEntries(
+  globSync('*/*.toml', { cwd: import.meta.dirname }).flatMap((file) => {
+    const [, code] = /^code = '(\w+)'$/m.exec(readFileSync(join(import.meta.dirname, file), 'utf8')) ?? [];
+    return code === undefined ? [] : [[code, dirname(file)]];
+  }),
+);
 
 export const hasTable = (language: string): boolean => Object.hasOwn(folders, language);
 

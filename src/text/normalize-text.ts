@@ -18,14 +18,17 @@ type Reader = (text: string, tokens: readonly Token[], languageCode: string) => 
 const readerOf = (languageCode: string): Reader | undefined =>
   hasTable(languageCode.toLowerCase().split('-', 1)[0]!) ? readByTable : undefined;
 
+/** Number of words at the end of a text that are read with its last word. */
+const readTokensMax = 6;
+
 /**
- * The spoken tokens of clean text. Text that is read as a unit is one token. If the language has a table, the text must
- * be folded.
+ * The tokens of clean text near its end, for which the strength of their breaks counts. If `isJoined` is true, text that
+ * is read as a unit is one token. If the language has a table, the text must be folded.
  */
-export function readClean(text: string, languageCode: string): SpokenToken[] {
-  const tokens = tokenize(text, languageCode);
+export function readEnd(text: string, languageCode: string, isJoined: boolean): readonly Token[] {
+  const tokens = tokenize(text, languageCode).slice(-readTokensMax);
   markBreaks(text, tokens, languageCode);
-  return (readerOf(languageCode) ?? readPlain)(text, tokens, languageCode);
+  return isJoined ? (readerOf(languageCode) ?? readPlain)(text, tokens, languageCode) : tokens;
 }
 
 export interface NormalizeOptions {

@@ -3,7 +3,7 @@
 
 import { toRows } from '../platform/keyed-rows.ts';
 import type { LanguageTable } from './language-table.ts';
-import { toSource } from './rule.ts';
+import { firstOf, toSource } from './rule.ts';
 
 export interface Noun {
   /** Form of a number before the noun. */
@@ -170,6 +170,10 @@ export class Nouns {
   /** The currency signs and codes in the table. */
   get currencyKeys(): readonly string[] {
     return [...this.#currencies.keys()];
+  }
+
+  get currencyFirst(): RegExp {
+    return firstOf([...currencySigns.keys(), ...this.#currencies.keys()]);
   }
 
   get signSource(): string {

@@ -16,10 +16,10 @@ export function contextRule(v: Verbalizer, isRoman: boolean): Rule {
       sayValue: (value: string | number) =>
         say.replace('{n}', form === 'digits' ? v.digits(`${value}`) : v.number(value, form)),
     }));
-  const [isNumeral, mayBeOrdinal] = [isRoman ? /[IVXLCDM]/ : /\d/, sticky(ordinal)];
-  return (place) => {
+  const mayBeOrdinal = sticky(ordinal);
+  const read: Rule = (place) => {
     const { text, at } = place;
-    if (!isNumeral.test(text[at]!) || /[\p{L}\d]/u.test(charBefore(place))) return undefined;
+    if (/[\p{L}\d]/u.test(charBefore(place))) return undefined;
     const isStopped = matchAt(mayBeOrdinal, text, at) !== null;
     for (const { isOrdinal, pattern, isAfter, sayValue } of rows) {
       const match = isOrdinal && !isStopped ? null : matchAt(pattern, text, at);
@@ -29,4 +29,5 @@ export function contextRule(v: Verbalizer, isRoman: boolean): Rule {
     }
     return undefined;
   };
+  return Object.assign(read, { first: isRoman ? /[IVXLCDM]/ : /\d/ });
 }

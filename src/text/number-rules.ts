@@ -7,6 +7,7 @@ import {
   type Place,
   type Rule,
   rule,
+  ruleAt,
   startingWith,
   startSource,
   textAfter,
@@ -84,7 +85,7 @@ function dateRules(v: Verbalizer): Rule[] {
   const year = rule(String.raw`(\d{4})(?![\d:]|[.,/-]\d)`, ([, y], place) =>
     afterMonth.test(textBefore(place, 24)) ? v.year(y!, yearForm) : undefined,
   );
-  return [iso, numeric, short, day, year];
+  return [startingWith(/-/, iso), startingWith(/[./-]/, numeric), startingWith(/\./, short), day, year];
 }
 
 /** Rule for dates such as 31/12, which is no fraction, and 1/5 after a word such as "on". */
@@ -139,7 +140,8 @@ function timeRules(v: Verbalizer): Rule[] {
     const inCase = v.agreement.caseAt(place, counts[0]!);
     return counts.map((amount, i) => v.count(`${Number(amount)}`, units[i]!, inCase)).join(' ');
   });
-  return letter ? [long, lettered, colon, point] : [long, colon, point];
+  const rules = [startingWith(/[ h]/, long), startingWith(/:/, colon), startingWith(/\./, point)];
+  return letter ? rules.toSpliced(1, 0, startingWith(/[ hH]/, lettered)) : rules;
 }
 
 function moneyRules(v: Verbalizer): Rule[] {
@@ -163,7 +165,7 @@ function moneyRules(v: Verbalizer): Rule[] {
     `${startSource}${currency} ?(-?${amountSource})(?:,[-–—]{1,2})?${scale}`,
     ([, written, amount, magnitude]) => say(amount!, magnitude, written!),
   );
-  return [last, first];
+  return [last, startingWith(v.nouns.currencyFirst, first)];
 }
 
 function measureRules(v: Verbalizer): Rule[] {
@@ -196,7 +198,7 @@ function measureRules(v: Verbalizer): Rule[] {
   const name = rule(String.raw`(?<=\p{L}-?|\p{Ll}\p{Lu}\p{L}{1,12} )(\d{1,6})'?s${endSource}`, ([, digits]) =>
     v.number(digits!),
   );
-  return [name, productRule(v), measure, scaled];
+  return [startingWith(/['s]/, name), startingWith(/[ .,x×]/, productRule(v)), measure, scaled];
 }
 
 /** Rule for 60 x 90 cm, 4x4 and 10x. */
@@ -233,7 +235,7 @@ function durationRules({ nouns, table, count }: Verbalizer): Rule[] {
   const source = String.raw`(\d{1,3})([:.])([0-5]\d)(?:\2([0-5]\d))?(,(?!000)\d{1,3})?`;
   const end = String.raw`(?![\p{L}\d/]|[.,:]\d)(?! ?${suffix}${endSource})`;
   return [String.raw` ?(${nouns.unitSource}|\p{L}{3,12})\.?(?![\p{L}\d/])`, end].map((after) =>
-    rule(source + after, ([, first, sign, second, third, decimals = '', name], place) => {
+    ruleAt(/[:.]/, source + after, ([, first, sign, second, third, decimals = '', name], place) => {
       const unit = name === undefined || isClock.test(name) ? undefined : nouns.unitNamed(name);
       const at = unit ? names.indexOf(nouns.nameFor(unit, '2')) : -1;
       const isBare = third !== undefined && (Number(first) === 0 || isLong.test(textBefore(place, 24)));
@@ -251,7 +253,7 @@ export function fractionRulesFor(v: Verbalizer): Rule[] {
   const unitSource = String.raw`(?: ?((?=\p{L})(?:${v.nouns.unitSource})|\p{L}{3,20})|(["″]))(?![\p{L}\d²³])`;
   const source = String.raw`(?:(\d{1,6}) ?(?=[¼-¾⅐-⅞↉])|(\d{1,3}) )?([¼-¾⅐-⅞↉]|\d{1,3}\/\d{1,3}(?![\d/]))`;
   return [unitSource, ''].map((after) =>
-    rule(source + after, ([written, first, second, fraction, letters, inch], place) => {
+    ruleAt(/[ /¼-¾⅐-⅞↉]/, source + after, ([written, first, second, fraction, letters, inch], place) => {
       const name = letters ?? inch;
       const whole = first ?? second;
       const [over = '', under = ''] = fraction!.normalize('NFKC').split(/[⁄/]/);
@@ -318,16 +320,16 @@ function plainRules(v: Verbalizer): Rule[] {
     String.raw`(\d{1,3}):(\d{1,3})(?![\d:])`,
     ([, first, second]) => `${v.numeral(first!)} ${ratio} ${v.numeral(second!)}`,
   );
-  return [dotted, result, year, number];
+  return [startingWith(/\./, dotted), startingWith(/:/, result), year, number];
 }
 
 export const digitRulesFor = (v: Verbalizer): Rule[] => [
-  versionRule(v),
+  startingWith(/\./, versionRule(v)),
   ...dateRules(v),
   phoneRuleFor(v),
   ...durationRules(v),
   contextRule(v, false),
-  slashedDateRule(v),
+  startingWith(/\//, slashedDateRule(v)),
   ...timeRules(v),
   ...fractionRulesFor(v),
   ...moneyRules(v).slice(0, 1),

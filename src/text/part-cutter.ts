@@ -4,7 +4,7 @@
 import { cleanText } from './clean-text.ts';
 import { vendorTagNames } from './inline-tags.ts';
 import { hasOpenMarkup, markMarkup } from './markup.ts';
-import { readClean } from './normalize-text.ts';
+import { readEnd } from './normalize-text.ts';
 import { endsClause, mayAbbreviate, mayEndSentence } from './sentence-ends.ts';
 import { breakStrength } from './tokenize.ts';
 
@@ -112,7 +112,7 @@ export class PartCutter {
     const lastWord = /\S{1,40}$/.exec(before)?.[0] ?? '';
     if (!phraseEndPattern.test(lastWord) || mayAbbreviate(lastWord, this.#languageCode)) return undefined;
     if (hasOpenMarkup(before) || this.#endsInFence(before)) return undefined;
-    return this.#endsBefore(before + wouldGoOn, before.length) ? this.#take(this.#text.length) : undefined;
+    return this.#endsBefore(before + wouldGoOn, before.length, true) ? this.#take(this.#text.length) : undefined;
   }
 
   /** Returns all pending text. */
@@ -193,21 +193,23 @@ export class PartCutter {
     const first = /[\p{L}\p{N}]/u.exec(ahead);
     const before = text.slice(0, from);
     const lastWord = /\S{1,40}$/.exec(before)?.[0] ?? '';
-    const mayGoOn =
-      shortStopPattern.test(before.slice(-lastWord.length - 10)) || mayAbbreviate(lastWord, this.#languageCode);
+    const abbreviates = mayAbbreviate(lastWord, this.#languageCode);
+    if (abbreviates === 'always') return false;
+    const mayGoOn = abbreviates || shortStopPattern.test(before.slice(-lastWord.length - 10));
     const isClear = first !== null && !/\p{Ll}/u.test(first[0]) && !mayGoOn;
     if (!isClear && !isWhole) return 'wait';
     // Marks between which there is no word end one part, not a part each.
     if (first === null && !/[\p{L}\p{N}]/u.test(before)) return false;
-    return this.#endsBefore(text.slice(0, to + (isClear ? first.index + first[0].length : ahead.length)), from);
+    const end = to + (isClear ? first.index + first[0].length : ahead.length);
+    return this.#endsBefore(text.slice(0, end), from, mayGoOn);
   }
 
-  /** Whether a sentence ends before this index. */
-  #endsBefore(text: string, from: number): boolean {
+  /** Whether a sentence ends before this index. `mayGoOn` states whether the next word may be read with the last one. */
+  #endsBefore(text: string, from: number, mayGoOn: boolean): boolean {
     const lineStart = text.lastIndexOf('\n', from - 1) + 1;
     const raw = text.slice(lineStart);
     const clean = cleanText(raw, 0, raw.length, markMarkup(raw, false), true);
-    const tokens = readClean(clean.text, this.#languageCode);
+    const tokens = readEnd(clean.text, this.#languageCode, mayGoOn);
     const last = tokens.findLast((token) => clean.from[token.from]! < from - lineStart);
     if (last === undefined || last === tokens.at(-1)) return false;
     return last.breakAfter >= breakStrength.sentence && clean.to[last.to - 1]! <= from - lineStart;

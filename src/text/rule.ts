@@ -22,7 +22,14 @@ export interface Reading {
   kind?: 'mark' | 'open' | 'join' | undefined;
 }
 
-export type Rule = (place: Place) => Reading | undefined;
+export interface Rule {
+  (place: Place): Reading | undefined;
+  /**
+   * Pattern of the possible first characters of the text, or of the characters behind its first digits; absent if there
+   * are many.
+   */
+  first?: RegExp | undefined;
+}
 
 /** A number with spaces, such as 3 000 and 1 234 567. 12 500 is excluded, because it may be two numbers. */
 const spacedSource = String.raw`[1-9]\d{0,2}(?: 0\d{2}|(?: \d{3}){2,6})(?! ?\d|-\d{4})(?:\.\d{1,40})?`;
@@ -36,8 +43,10 @@ export const resultSource = String.raw` ?= ?(?:[-−]?\d|\p{L}(?!\p{L})|\?|$)`;
 export const startSource = String.raw`(?<![\p{L}\d])`;
 export const endSource = String.raw`(?![\p{L}\p{M}\d])`;
 
+type Say = (match: RegExpExecArray, place: Place) => string | undefined;
+
 /** Creates a rule from a pattern. If `say` returns undefined, the rule does not apply. */
-export function rule(source: string, say: (match: RegExpExecArray, place: Place) => string | undefined): Rule {
+export function rule(source: string, say: Say): Rule {
   const pattern = sticky(source);
   return (place) => {
     const match = matchAt(pattern, place.text, place.at);
@@ -47,11 +56,26 @@ export function rule(source: string, say: (match: RegExpExecArray, place: Place)
   };
 }
 
-/** Restricts a rule to places at characters of a pattern, which is faster than the rule itself. */
-export const startingWith =
-  (first: RegExp, rule: Rule): Rule =>
-  (place) =>
-    first.test(place.text[place.at]!) ? rule(place) : undefined;
+/** Restricts a rule to places at characters of a pattern, or at digits before such a character. */
+export const startingWith = (first: RegExp, rule: Rule): Rule =>
+  Object.assign((place: Place) => rule(place), { first });
+
+export const ruleAt = (first: RegExp, source: string, say: Say): Rule => startingWith(first, rule(source, say));
+
+export type RulesFor = (char: string) => readonly Rule[];
+
+/** Returns a function that lists the rules for a first character. Lists for Latin characters are cached. */
+export function byFirst(rules: readonly Rule[]): RulesFor {
+  const lists = new Map<string, readonly Rule[]>();
+  return (char) => {
+    let list = lists.get(char);
+    if (!list) {
+      list = rules.filter(({ first }) => !first || first.test(char));
+      if (char < '\u0250') lists.set(char, list);
+    }
+    return list;
+  };
+}
 
 /** Number of characters around a place that are searched for neighbouring words. */
 const neighbourCharsMax = 40;
@@ -86,6 +110,10 @@ export function charBefore({ text, at }: Place): string {
 }
 
 export const sticky = (source: string, flags = ''): RegExp => new RegExp(source, `yu${flags}`);
+
+/** Pattern of the first characters of texts. */
+export const firstOf = (texts: Iterable<string>): RegExp =>
+  new RegExp([...texts].map((text) => toSource([...text][0] ?? '')).join('|') || '(?!)', 'u');
 
 /** The match of a sticky pattern at `at`. */
 export function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {

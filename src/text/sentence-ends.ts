@@ -10,6 +10,7 @@ const tailCharsMax = 40;
 
 const stopPattern = /(?<![.!?…])([.!?…]+)["'”’»)\]}]*$/;
 const wideStopPattern = /[。！？｡]\p{Pe}*$/u;
+const terminalPattern = /\p{Sentence_Terminal}/u;
 const openerPattern = /^[\p{Ps}\p{Pi}"'¿¡#/~]+/u;
 const clausePattern = /[,;:—–、，；：،؛][\p{Pe}\p{Pf}"']*$|^[-—–]+$|\)["']?$/u;
 const thaiLikePattern = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]["']?$/u;
@@ -47,7 +48,7 @@ export function markBreaks(
   isDialogue = /^[—–] /.test(text),
 ): void {
   const phrasing = phrasingOf(languageCode);
-  const unicodeEnds = sentenceEnds(text, languageCode);
+  const sentences = segmenterFor(languageCode, 'sentence').segment(text);
   const capitalAt = text.search(/\p{Lu}/u);
   let startsSentence = true;
   for (const [i, token] of tokens.entries()) {
@@ -64,7 +65,7 @@ export function markBreaks(
           head,
           startsSentence,
           isDialogue,
-          unicode: unicodeEnds.has(token.to),
+          isUnicodeEnd: () => isStart(sentences, text, token.to),
           hasCapitals: capitalAt >= 0 && capitalAt < token.to,
           phrasing,
         });
@@ -85,15 +86,17 @@ function measureGoesOn(text: string, tokens: readonly Token[], i: number): boole
 
 /**
  * Whether a word's full stop may mean something other than the end of a sentence, as in "Dr.", "J." or "3." in a list.
+ * "always" means that no sentence ends here.
  */
-export function mayAbbreviate(word: string, languageCode: string): boolean {
+export function mayAbbreviate(word: string, languageCode: string): boolean | 'always' {
   const tail = word.slice(-tailCharsMax);
   const match = stopPattern.exec(tail);
-  if (!match || match[1]![0] !== '.') return false;
+  if (match?.[1]?.[0] !== '.') return false;
   const stem = stemOf(tail, match.index);
   const { abbreviations } = phrasingOf(languageCode);
-  if (abbreviations.has(stem) || abbreviations.has(stem.toLowerCase())) return true;
-  return initialPattern.test(stem) || listNumberPattern.test(stem);
+  const meaning = abbreviations.get(stem) ?? abbreviations.get(stem.toLowerCase());
+  if (match[1] === '.' && stem.length > 1 && (meaning === 'title' || meaning === 'inner')) return 'always';
+  return meaning !== undefined || initialPattern.test(stem) || listNumberPattern.test(stem);
 }
 
 /** The word without leading punctuation and without its final marks. */
@@ -115,24 +118,25 @@ interface Gap {
   startsSentence: boolean;
   isDialogue: boolean;
   /** Whether Unicode's rules end the sentence here. */
-  unicode: boolean;
+  isUnicodeEnd(): boolean;
   /** Whether the text up to here contains a capital. */
   hasCapitals: boolean;
   phrasing: Phrasing;
 }
 
-function isSentenceEnd({ tail, head, startsSentence, isDialogue, unicode, hasCapitals, phrasing }: Gap): boolean {
+function isSentenceEnd({ tail, head, startsSentence, isDialogue, isUnicodeEnd, hasCapitals, phrasing }: Gap): boolean {
   if (operatorPattern.test(head)) return false;
   const match = stopPattern.exec(tail);
   // Unicode treats an opening bracket after 。 as a closing bracket.
-  if (!match) return unicode || (wideStopPattern.test(tail) && openerPattern.test(head));
+  if (!match)
+    return terminalPattern.test(tail) && (isUnicodeEnd() || (wideStopPattern.test(tail) && openerPattern.test(head)));
   const next = head.replace(openerPattern, '');
   const continues = continuesPattern.test(next);
   const [closing, stop] = match;
   if (stop !== '.')
     return continues
-      ? !isDialogue && unicode && closing === stop && !stop!.endsWith('..')
-      : unicode || beginsPattern.test(next);
+      ? !isDialogue && closing === stop && !stop!.endsWith('..') && isUnicodeEnd()
+      : beginsPattern.test(next) || isUnicodeEnd();
   const stem = stemOf(tail, match.index);
   if (startsSentence && listNumberPattern.test(stem)) return false;
   const starts = phrasing.starters.has(/^[\p{L}]+/u.exec(next)?.[0] ?? '');
@@ -161,7 +165,7 @@ function isSentenceEnd({ tail, head, startsSentence, isDialogue, unicode, hasCap
       if (streetPattern.test(stem) && /^\d/.test(next)) return false;
       if (/^\d*ff?$/.test(stem) && /^\p{Lu}\p{Ll}{0,3}\p{Lu}/u.test(next)) return false;
       if (phrasing.hasOrdinalStops && ordinalPattern.test(stem) && /^(?:\(|["']?\p{Lu})/u.test(head)) return starts;
-      return unicode || beginsPattern.test(next);
+      return beginsPattern.test(next) || isUnicodeEnd();
   }
 }
 
@@ -175,10 +179,8 @@ function weakerBreak(tail: string, head: string, glued: boolean, phrasing: Phras
   return clings ? breakStrength.cling : breakStrength.word;
 }
 
-function sentenceEnds(text: string, languageCode: string): ReadonlySet<number> {
-  const ends = new Set<number>();
-  for (const { index } of segmenterFor(languageCode, 'sentence').segment(text)) {
-    ends.add(/[ \n]/.test(text[index - 1] ?? '') ? index - 1 : index);
-  }
-  return ends;
-}
+/** Whether a sentence starts at the index, or behind the space there. */
+const isStart = (sentences: Intl.Segments, text: string, at: number): boolean => {
+  const start = text[at] === ' ' ? at + 1 : at;
+  return sentences.containing(start)?.index === start;
+};

@@ -1,31 +1,37 @@
 // Rules for languages whose table states rules (written-rules.ts). Rules that are not patterns have only a name in the
 // table: addresses, sums of money, measures, abbreviations with a full stop, and words.
 
-import anyAscii from 'any-ascii';
 import { toRows } from '../platform/keyed-rows.ts';
 import { formsOf } from './forms.ts';
 import type { LanguageTable, RuleRow } from './language-table.ts';
 import { Measures, sumRulesFor } from './measures.ts';
 import { stoppedRuleFor } from './phrasing.ts';
-import { charBefore, type Place, type Rule, rule, wordAfter, wordBefore, wordSet } from './rule.ts';
+import {
+  charBefore,
+  firstOf,
+  type Place,
+  type Rule,
+  rule,
+  startingWith,
+  wordAfter,
+  wordBefore,
+  wordSet,
+} from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
 import { addressRulesFor, sayNamePart } from './web-addresses.ts';
-import { formulaRuleFor, identifierRuleFor } from './word-rules.ts';
+import { formulaRuleFor, identifierRuleFor, toLatin } from './word-rules.ts';
 import { type Form, toRule } from './written-rules.ts';
 
-interface TableRules {
-  /** The rules for a first character, grouped by the kind of the character. */
-  rulesFor: Readonly<Record<'digit' | 'point' | 'letter' | 'sign', (char: string) => readonly Rule[]>>;
-  words: CapitalWords;
-}
+/** The kind of a first character. */
+export type Kind = 'digit' | 'point' | 'letter' | 'sign';
 
-interface ListedRule {
-  first: string | undefined;
-  rule: Rule;
+export interface RuleLists extends Readonly<Record<Kind, readonly Rule[]>> {
+  /** Words with a special pronunciation. */
+  special: readonly string[];
 }
 
 /** The rules that the table states; undefined if it states none. */
-export function tableRulesOf(v: Verbalizer): TableRules | undefined {
+export function tableRulesOf(v: Verbalizer): RuleLists | undefined {
   const { rules } = v.table;
   if (!rules) return undefined;
   const words = new CapitalWords(v.table);
@@ -50,30 +56,17 @@ export function tableRulesOf(v: Verbalizer): TableRules | undefined {
     formula: [formulaRuleFor(v)],
     word: [rule(String.raw`[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*`, ([word], place) => words.say(word, place))],
   };
-  const toListed = (row: RuleRow): ListedRule[] => {
-    if ('code' in row) return codes[row.code]!.map((known) => ({ first: row.first, rule: known }));
+  const toRules = (row: RuleRow): readonly Rule[] => {
+    if ('code' in row) return codes[row.code]!;
     const written = toRule(row, v.table, formOf);
-    return [{ first: row.first, rule: row.measured ? measures.measured(written, row.measured) : written }];
+    return [row.measured ? measures.measured(written, row.measured) : written];
   };
-  const listOf = (rows: readonly RuleRow[]) => byFirst(rows.flatMap(toListed));
+  const toListed = (row: RuleRow): readonly Rule[] =>
+    row.first === undefined ? toRules(row) : toRules(row).map((known) => startingWith(firstOf(row.first!), known));
+  const listOf = (rows: readonly RuleRow[]) => rows.flatMap(toListed);
   const { digit, point, letter, sign } = rules;
-  return {
-    rulesFor: { digit: listOf(digit), point: listOf(point), letter: listOf(letter), sign: listOf(sign) },
-    words,
-  };
-}
-
-/** Returns a function that lists the rules for a first character. Lists for ASCII characters are cached. */
-function byFirst(rules: readonly ListedRule[]): (char: string) => readonly Rule[] {
-  const lists = new Map<string, readonly Rule[]>();
-  return (char) => {
-    let list = lists.get(char);
-    if (!list) {
-      list = rules.filter(({ first }) => first === undefined || first.includes(char)).map((listed) => listed.rule);
-      if (char < '\u0080') lists.set(char, list);
-    }
-    return list;
-  };
+  const special = [...words.special.keys()];
+  return { digit: listOf(digit), point: listOf(point), letter: listOf(letter), sign: listOf(sign), special };
 }
 
 /** Speaks a name in a tag or a handle. Each word of the name begins with a capital. */
@@ -133,7 +126,7 @@ class CapitalWords {
   /** The spoken form of a word. Neighbouring words show whether the whole text is in capitals. */
   say(word: string, place: Place): string {
     if (this.special.has(word) && charBefore(place) !== '/') return this.special.get(word)!;
-    if (!/^[\p{Script=Latin}\p{M}']*$/u.test(word)) return this.#transliterate(word);
+    if (!/^[\p{Script=Latin}\p{M}']*$/u.test(word)) return toLatin(word, this.#greek, 'character');
     // drum'n'bass
     if (/\p{L}'n'\p{L}/iu.test(word)) return word.replace(/^(\p{L}+)'n'(?=\p{L}+$)/iu, `$1 ${this.#andWord} `);
     // Combining marks without a composed form are removed.
@@ -168,16 +161,5 @@ class CapitalWords {
     if (this.#spelled.has(capitals) || (capitals.length < 4 && !shouted)) return spell(capitals);
     if (!this.#isPronounceable(capitals)) return spell(capitals);
     return shouted ? capitals.toLowerCase() : toTitle(capitals);
-  }
-
-  #transliterate(word: string): string {
-    const [, first = '', rest = ''] = /^(\p{Script=Greek})([a-z]?)$/u.exec(word) ?? [];
-    const letter = this.#greek.get(first.toLowerCase());
-    if (letter !== undefined) return `${letter} ${rest}`.trimEnd();
-    const ascii = anyAscii(word.normalize('NFC'))
-      .replace(/[^A-Za-z0-9' ]+/g, '')
-      .trim();
-    // Some rare ideographs have no transliteration; a substitute is spoken.
-    return ascii === '' ? 'character' : ascii;
   }
 }

@@ -1,8 +1,19 @@
 // Verbalizes clean text in languages that have a table. A language's rules are created when the language is first read.
 import { toRows } from '../platform/keyed-rows.ts';
 import { digitRulesFor, fractionRulesFor, phoneRuleFor, powerRuleFor, signedMoneyRuleFor } from './number-rules.ts';
-import { charBefore, endSource, type Place, type Rule, rule, startSource, textBefore } from './rule.ts';
-import { tableRulesOf } from './table-rules.ts';
+import {
+  byFirst,
+  charBefore,
+  endSource,
+  type Place,
+  type Rule,
+  type RulesFor,
+  ruleAt,
+  startingWith,
+  startSource,
+  textBefore,
+} from './rule.ts';
+import { type Kind, type RuleLists, tableRulesOf } from './table-rules.ts';
 import { breakStrength, type SpokenToken, type Token } from './tokenize.ts';
 import { type Verbalizer, verbalizerFor } from './verbalizer.ts';
 import { sayNamePart } from './web-addresses.ts';
@@ -28,51 +39,52 @@ export function readByTable(text: string, tokens: readonly Token[], languageCode
 
 function toRules(v: Verbalizer): RuleSet {
   const signs = new Map(toRows(v.table.signs.names));
-  const readSignAt = (place: Place) => readSign(place, v, signs);
-  const stated = tableRulesOf(v);
-  if (stated) {
-    const { digit, point, letter, sign } = stated.rulesFor;
-    return {
-      digitStart: digit,
-      pointStart: point,
-      letterStart: letter,
-      signStart: sign,
-      readSign: readSignAt,
-      easyWordEnd: easyWordEnd(v, stated.words.special),
-    };
-  }
-  const digitRules = [identifierRuleFor(v), ...addressRuleFor(v), ...digitRulesFor(v)];
-  const letterRules = letterRulesFor(v);
-  const signRules = [
-    phoneRuleFor(v),
-    signedMoneyRuleFor(v),
-    ...fractionRulesFor(v),
-    perRule(v),
-    ...joiningRules(v, signs),
-    powerRuleFor(v, signs),
-    topicRule(v),
-    cliticRule(v),
-  ];
-  const { always = '', before_number = '', beside = [] } = v.table.abbreviations ?? {};
-  const rows = [always, before_number, ...beside.map(({ rows }) => rows)].join('\n');
-  const abbreviations = new Set(toRows(rows).map(([key]) => key));
+  const { special, digit, point, letter, sign } = tableRulesOf(v) ?? sharedRulesOf(v, signs);
   return {
-    digitStart: () => digitRules,
-    pointStart: () => [],
-    letterStart: () => letterRules,
-    signStart: (char) => (/[.,;!?"]/.test(char) ? [] : signRules),
-    readSign: readSignAt,
-    easyWordEnd: easyWordEnd(v, abbreviations),
+    rulesFor: { digit: byFirst(digit), point: byFirst(point), letter: byFirst(letter), sign: byFirst(sign) },
+    readSign: (place) => readSign(place, v, signs),
+    easyWordEnd: easyWordEnd(v, special),
   };
 }
 
-function easyWordEnd(v: Verbalizer, special: Pick<ReadonlySet<string>, 'has'>): RuleSet['easyWordEnd'] {
+/** The rules of all languages whose tables state none. */
+function sharedRulesOf(v: Verbalizer, signs: ReadonlyMap<string, string>): RuleLists {
+  const { beside = [], ...lists } = v.table.abbreviations ?? {};
+  const rows = [...Object.values(lists), ...beside.map(({ rows }) => rows)].join('\n');
+  return {
+    digit: [identifierRuleFor(v), ...addressRuleFor(v), ...digitRulesFor(v)],
+    point: [],
+    letter: letterRulesFor(v),
+    sign: [
+      phoneRuleFor(v),
+      signedMoneyRuleFor(v),
+      ...fractionRulesFor(v),
+      perRule(v),
+      ...joiningRules(v, signs),
+      startingWith(/[\^⁺⁻⁰¹²³⁴-⁹]/, powerRuleFor(v, signs)),
+      topicRule(v),
+      cliticRule(v),
+    ],
+    special: toRows(rows).flatMap(([key]) => [key, ...key.split(' ')]),
+  };
+}
+
+function easyWordEnd(v: Verbalizer, special: readonly string[]): RuleSet['easyWordEnd'] {
   const { easy = String.raw`(?=\p{Lu}?\p{Ll}{3,}$)\p{Script=Latin}+` } = v.table.words;
   const pattern = new RegExp(`^(?:${easy})$`, 'u');
+  // A long word with a full stop is an abbreviation only if it is in the table, or has an ending from it.
+  const known = new Set(special.flatMap((key) => [key, key[0]!.toUpperCase() + key.slice(1)]));
+  const endings = special.flatMap((key) => (/^-.*\.$/.test(key) ? key.slice(1) : []));
   return (text, { from, to }) => {
-    const end = /[,;:!?]/.test(text[to - 1]!) ? to - 1 : to;
+    const isStopped = text[to - 1] === '.';
+    const end = isStopped || /[,;:!?]/.test(text[to - 1]!) ? to - 1 : to;
     const word = text.slice(from, end);
-    return pattern.test(word) && !special.has(word) && !/\d ?$/.test(text.slice(Math.max(0, from - 2), from)) ? end : 0;
+    if (!pattern.test(word) || known.has(word) || /\d ?$/.test(text.slice(Math.max(0, from - 2), from))) return 0;
+    const written = text.slice(from, to);
+    const isKnown =
+      isStopped &&
+      (v.table.rules || word.length < 6 || known.has(written) || endings.some((each) => written.endsWith(each)));
+    return isKnown ? 0 : end;
   };
 }
 
@@ -81,7 +93,7 @@ function perRule(v: Verbalizer): Rule {
   const names = new Map(toRows(v.table.units.per ?? ''));
   const squared = new Map(toRows(v.table.signs.names));
   const isCurrency = new RegExp(`(?:${v.nouns.signSource}|${v.nouns.codeSource})$`, 'u');
-  return rule(String.raw`\/(m[²³]|\p{L}{1,12})([²³])?${endSource}`, ([, written, power], place) => {
+  return ruleAt(/\//, String.raw`\/(m[²³]|\p{L}{1,12})([²³])?${endSource}`, ([, written, power], place) => {
     const isHouse = /^\p{Lu}$/u.test(written!) && /\d$/.test(textBefore(place, 1));
     if (isHouse || !/\d[^;/]{0,12}$/.test(textBefore(place, 14))) return undefined;
     const area = power === undefined ? undefined : v.nouns.unit(written! + power);
@@ -100,37 +112,40 @@ function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[]
   const day = `(?:${v.table.date.days ?? '(?!)'}|${v.table.date.months})`;
   const [term, equal] = [String.raw`[\p{L}\d(][\p{L}\d.,²³()^]{0,12}`, ' ?[=≈≠<>≤≥]'];
   return [
-    rule(
+    ruleAt(
+      /\//,
       String.raw`(?<=\d ?[\p{L}µ]{1,4})\/(?=(?:10{0,3} ?(?:${v.nouns.unitSource})|\d{1,4} ?(?:h|min|s))${endSource})`,
       () => per_many,
     ),
     // 230 V/50 Hz are two quantities and no rate.
-    rule(String.raw`(?<=\d ?[\p{L}µ]{1,4})\/(?=\d{1,4} ?(?:${v.nouns.unitSource})${endSource})`, () => ''),
-    rule(String.raw`(?<=\d ?)[·⋅](?= ?\d)`, () => signs.get('*')),
-    rule('⁄', () => v.table.numbers.over),
-    rule('§§', () => signs.get('§§')),
-    rule(`(?<=(?<!\\p{L})${day}\\.?)[-–](?=${day}(?!\\p{L}))`, () => v.table.numbers.range),
-    rule(String.raw`(?<=[\p{L}\p{N})] ?)−(?= ?[\p{L}\d(])`, () => v.table.numbers.minus),
-    rule(String.raw`(?<=[\p{L}\p{N})] )[-–](?= ${term}${equal})`, () => v.table.numbers.minus),
-    rule(String.raw`(?<=\d )[:/](?= ${term}${equal})`, () => signs.get('÷')),
-    rule(String.raw`(?<=(?<![\d.,])\d{1,3} ):(?= \d)`, () => v.table.numbers.ratio ?? v.table.numbers.range),
+    ruleAt(/\//, String.raw`(?<=\d ?[\p{L}µ]{1,4})\/(?=\d{1,4} ?(?:${v.nouns.unitSource})${endSource})`, () => ''),
+    ruleAt(/[·⋅]/, String.raw`(?<=\d ?)[·⋅](?= ?\d)`, () => signs.get('*')),
+    ruleAt(/⁄/, '⁄', () => v.table.numbers.over),
+    ruleAt(/§/, '§§', () => signs.get('§§')),
+    ruleAt(/[-–]/, `(?<=(?<!\\p{L})${day}\\.?)[-–](?=${day}(?!\\p{L}))`, () => v.table.numbers.range),
+    ruleAt(/−/, String.raw`(?<=[\p{L}\p{N})] ?)−(?= ?[\p{L}\d(])`, () => v.table.numbers.minus),
+    ruleAt(/[-–]/, String.raw`(?<=[\p{L}\p{N})] )[-–](?= ${term}${equal})`, () => v.table.numbers.minus),
+    ruleAt(/[:/]/, String.raw`(?<=\d )[:/](?= ${term}${equal})`, () => signs.get('÷')),
+    ruleAt(/:/, String.raw`(?<=(?<![\d.,])\d{1,3} ):(?= \d)`, () => v.table.numbers.ratio ?? v.table.numbers.range),
   ];
 }
 
 /** Rule for short words that begin with an apostrophe: 's avonds. */
 const cliticRule = ({ table }: Verbalizer): Rule =>
-  rule(String.raw`${startSource}'(?:${table.words.clitics ?? '(?!)'})(?= \p{L})`, ([written]) => written);
+  ruleAt(/'/, String.raw`${startSource}'(?:${table.words.clitics ?? '(?!)'})(?= \p{L})`, ([written]) => written);
 
 /** Rule for #NameOfATopic. */
 const topicRule = (v: Verbalizer): Rule =>
-  rule(String.raw`${startSource}#(?=[\d_]{0,40}\p{L})([\p{L}\p{M}\d_]{1,140})`, ([, name]) => {
+  ruleAt(/#/, String.raw`${startSource}#(?=[\d_]{0,40}\p{L})([\p{L}\p{M}\d_]{1,140})`, ([, name]) => {
     const years = name!.replace(/(?<!\d)(?:19|20)\d\d(?!\d)/g, (year) => ` ${v.year(year)} `);
     const words = years
       .replace(/([\p{Ll}\d])(?=\p{Lu})|(\p{L})(?=\p{Lu}\p{Ll}|\d)|_/gu, '$1$2 ')
       .trim()
       .split(/\s+/);
     const said = words.map((word) =>
-      /^(?:\p{Lu}{2,3}|[B-DF-HJ-NP-TV-XZ]{4,6})$/u.test(word) ? [...word].join(' ') : sayNamePart(word, v, toLatin),
+      /^(?:\p{Lu}{2,3}|[B-DF-HJ-NP-TV-XZ]{4,6})$/u.test(word)
+        ? [...word].join(' ')
+        : sayNamePart(word, v, (each) => toLatin(each)),
     );
     return `${v.table.words.hashtag} ${said.join(' ')}`;
   });
@@ -177,14 +192,14 @@ function saidOf(sign: Sign, signs: ReadonlyMap<string, string>): SignReading {
   if (say === undefined) return silent(sign);
   // These signs are spoken only between or before terms: a < b, but <name>; 2 * 3, but *note*.
   if (/[<>*|^~#\\_]/.test(char)) {
-    const alone = before === ' ' && after === ' ';
+    const alone = after === ' ' && (before === ' ' || (before === '(' && /[<>]/.test(char)));
     if (!alone && !(/[~#<>]/.test(char) && /\d/.test(after))) return silent(sign);
   }
   return said(sign, say);
 }
 
 /** The start of a range: a number, possibly with a sign or a unit. */
-const quantityPattern = /\d ?(?:[%€$°]|°?\p{L}{1,3}\.?)? ?$/u;
+const quantityPattern = /\d(?:\.| ?(?:[%€$°]|°?\p{L}{1,3}\.?)? ?)$/u;
 /** A number of a type of plane, or of a document. */
 const typePattern = /(?:Boeing|Airbus|Embraer|Tupolev|Antonov|[Nn][°ºo]|[Nn]r\.|[Nn]úm\.) \d{2,4}$/;
 
@@ -220,14 +235,9 @@ function readDash(sign: Sign, v: Verbalizer): SignReading {
     : silent(sign);
 }
 
-type RulesFor = (char: string) => readonly Rule[];
-
 /** Rules by first character. More specific rules come first, because the first match applies. */
 interface RuleSet {
-  digitStart: RulesFor;
-  pointStart: RulesFor;
-  letterStart: RulesFor;
-  signStart: RulesFor;
+  rulesFor: Readonly<Record<Kind, RulesFor>>;
   readSign(place: Place): SignReading;
   /** Fast path for most tokens: returns the end of a plain word without punctuation, or 0 if the rules must decide. */
   easyWordEnd(text: string, token: Token): number;
@@ -273,13 +283,16 @@ function readAt(place: Place, spoken: Verbalization, token: Token, rules: RuleSe
       spoken.word(text.slice(at, easy), at, easy);
       return easy - at;
     }
-    return readRules(rules.letterStart(char), place, spoken) ?? 1;
+    return readRules(rules.rulesFor.letter(char), place, spoken) ?? 1;
   }
-  if (char >= '0' && char <= '9') return readRules(rules.digitStart(char), place, spoken) ?? 1;
+  if (char >= '0' && char <= '9') {
+    const behind = /\D/.exec(text.slice(at, at + 40))?.[0] ?? ' ';
+    return readRules(rules.rulesFor.digit(char + behind), place, spoken) ?? 1;
+  }
   if (char === '.' && /[0-9]/.test(text[at + 1] ?? '') && !/[\p{L}\d]/u.test(text[at - 1] ?? ' ')) {
-    return readRules(rules.pointStart(char), place, spoken) ?? 1;
+    return readRules(rules.rulesFor.point(char), place, spoken) ?? 1;
   }
-  const length = readRules(rules.signStart(char), place, spoken);
+  const length = readRules(rules.rulesFor.sign(char), place, spoken);
   if (length !== undefined) return length;
   const sign = rules.readSign(place);
   spoken[sign.kind](sign.say, at, at + sign.length);

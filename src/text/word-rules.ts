@@ -7,10 +7,11 @@ import { contextRule } from './number-contexts.ts';
 import { signedMoneyRuleFor } from './number-rules.ts';
 import {
   endSource,
+  firstOf,
   matchAt,
   type Rule,
   rule,
-  startingWith,
+  ruleAt,
   startSource,
   sticky,
   textAfter,
@@ -27,7 +28,8 @@ import { addressRulesFor } from './web-addresses.ts';
  */
 function abbreviationRule(tables: readonly BesideRows[], start = startSource): Rule {
   const says = new Map<string, { say: string; isAfter: RegExp; isBefore: RegExp }[]>();
-  const sources = new Set<string>();
+  /** Sources of patterns by first character, and under '' those of the ends of words. */
+  const sources = new Map<string, Set<string>>();
   for (const { rows, before = '', after = '' } of tables) {
     const [isAfter, isBefore] = [new RegExp(`(?:${before})$`, 'u'), new RegExp(`^(?:${after})`, 'u')];
     const written = toRows(rows).map(([key, say]) => [key.startsWith('-'), key.replace(/^-/, ''), say] as const);
@@ -36,28 +38,42 @@ function abbreviationRule(tables: readonly BesideRows[], start = startSource): R
       const plain = key.replaceAll(' ', '');
       says.set(plain, [...(says.get(plain) ?? []), { say, isAfter, isBefore }]);
       const source = toSource(key).replaceAll(' ', ' ?');
-      sources.add((isEnd ? String.raw`(?<stem>\p{L}{3,24})` : '') + source.replace(/\\\.(?=[^ ])/g, '\\. ?'));
+      const [first, stem] = isEnd ? ['', String.raw`(?<stem>\p{L}{3,24})`] : [key[0]!, ''];
+      if (!sources.has(first)) sources.set(first, new Set());
+      sources.get(first)!.add(stem + source.replace(/\\\.(?=[^ ])/g, '\\. ?'));
     }
   }
+  const ends = [...(sources.get('') ?? [])];
   // Longer patterns come first, and ends of words last.
-  const rank = (source: string) => (source.startsWith('(?<stem>') ? 0 : source.length);
-  const sorted = [...sources].sort((a, b) => rank(b) - rank(a));
+  const toPattern = (some: Iterable<string>) =>
+    sticky(
+      `(?:${[...some]
+        .sort((a, b) => b.length - a.length)
+        .concat(ends)
+        .join('|')})(?![\\p{L}\\d])`,
+    );
+  const patterns = new Map([...sources].map(([first, some]) => [first, toPattern(first === '' ? [] : some)]));
+  const keyAt = (text: string, at: number) => {
+    const pattern = patterns.get(text[at]!) ?? patterns.get('');
+    return pattern ? matchAt(pattern, text, at) : null;
+  };
   // An elided word may precede: l'art. 5
-  const known = sticky(`${start}(?<elided>\\p{L}{1,6}')?(?:${sorted.join('|') || '(?!)'})(?![\\p{L}\\d])`);
-  const firsts = new Set(sorted.map((source) => (source.startsWith('(?<stem>') ? '' : source[0])));
+  const beginning = sticky(String.raw`${start}(\p{L}{1,6}')?`);
   return (place) => {
     const { text, at } = place;
-    // Most words begin with no abbreviation, and are not elided: l'art., dell'art.
-    if (!firsts.has('') && !firsts.has(text[at]) && (start === '' || !/^.{1,6}'/.test(text.slice(at, at + 8))))
-      return undefined;
-    const match = matchAt(known, text, at);
+    const begins = matchAt(beginning, text, at);
+    if (!begins) return undefined;
+    const [, elided = ''] = begins;
+    const behind = elided === '' ? null : keyAt(text, at + elided.length);
+    const match = behind ?? keyAt(text, at);
     if (!match) return undefined;
-    const { elided = '', stem = '' } = match.groups!;
-    const kept = elided + stem;
-    const [head, tail] = [textBefore(place, 24), textAfter(place, match[0].length, 24)];
-    const readings = says.get(match[0].slice(kept.length).replaceAll(' ', ''))!;
+    const stem = match.groups?.stem ?? '';
+    const kept = (behind ? elided : '') + stem;
+    const length = kept.length - stem.length + match[0].length;
+    const [head, tail] = [textBefore(place, 24), textAfter(place, length, 24)];
+    const readings = says.get(match[0].slice(stem.length).replaceAll(' ', ''))!;
     const found = readings.find(({ isAfter, isBefore }) => isAfter.test(head) && isBefore.test(tail));
-    return found && { say: kept + found.say, length: match[0].length };
+    return found && { say: kept + found.say, length };
   };
 }
 
@@ -86,7 +102,8 @@ function monthRule(v: Verbalizer): Rule {
     names.set(name.slice(0, 3).toLowerCase(), name);
     names.set(name.slice(0, 4).toLowerCase(), name);
   }
-  return rule(`${startSource}(\\p{L}{3,5})\\.?${endSource}`, ([written, stem], place) => {
+  const first = firstOf([...names.keys()].flatMap((key) => [key, key.toUpperCase()]));
+  return ruleAt(first, `${startSource}(\\p{L}{3,5})\\.?${endSource}`, ([written, stem], place) => {
     const key = stem!.toLowerCase();
     const name = names.get(key) ?? (key === 'sept' ? v.monthName(9) : key === 'mrt' ? v.monthName(3) : undefined);
     if (name === undefined || name.toLowerCase() === key) return undefined;
@@ -130,24 +147,24 @@ function capitalsRule(v: Verbalizer): Rule {
   );
 }
 
-export function toLatin(word: string): string {
+/** The Latin form of a word. A Greek letter, also before a small Latin letter as in Δt, is spoken by its name. */
+export function toLatin(word: string, greek?: ReadonlyMap<string, string>, substitute = 'x'): string {
+  const [, letter = '', rest = ''] = (word.length < 3 && /^(\p{Script=Greek})([a-z]?)$/u.exec(word)) || [];
+  const name = greek?.get(letter.toLowerCase());
+  if (name !== undefined) return `${name} ${rest}`.trimEnd();
   if (/^[\p{Script=Latin}']*$/u.test(word)) return word.normalize('NFKC');
   const composed = word.normalize('NFC').replace(/\p{M}/gu, '');
   if (/^[\p{Script=Latin}']*$/u.test(composed)) return composed;
   const ascii = anyAscii(composed)
     .replace(/[^A-Za-z' ]+/g, '')
     .trim();
-  return ascii === '' ? 'x' : ascii;
+  return ascii === '' ? substitute : ascii;
 }
 
-/** Rule for all other words. Greek letters have names: α, Δt. */
+/** Rule for all other words. */
 function wordRule({ table }: Verbalizer): Rule {
   const greek = new Map(toRows(table.words.greek ?? ''));
-  return rule(String.raw`[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*(?:'(?=\d))?`, ([word]) => {
-    const [, letter = '', rest = ''] = (word.length < 3 && /^(\p{Script=Greek})([a-z]?)$/u.exec(word)) || [];
-    const name = greek.get(letter.toLowerCase());
-    return name === undefined ? toLatin(word) : `${name} ${rest}`.trimEnd();
-  });
+  return rule(String.raw`[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*(?:'(?=\d))?`, ([word]) => toLatin(word, greek));
 }
 
 /** Rule for what nobody can follow by ear: hashes, UUIDs and embedded data. They are named. */
@@ -155,10 +172,9 @@ export function identifierRuleFor({ table }: Verbalizer): Rule {
   const { identifier, link } = table.words;
   const hash = String.raw`(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[\da-f]{16,128}|[\da-fA-F]{8}(?:-[\da-fA-F]{4}){3}-[\da-fA-F]{12}`;
   const data = String.raw`data:[\w.+\/-]{0,80}(?:;[\w=-]{1,40}){0,4},[^\s<>"')]{1,2000}`;
-  const named = rule(`${startSource}(?:(?:${hash})${endSource}|(${data}))`, ([, embedded]) =>
+  return ruleAt(/[\da-fA-F]/, `${startSource}(?:(?:${hash})${endSource}|(${data}))`, ([, embedded]) =>
     embedded === undefined ? identifier : link,
   );
-  return startingWith(/[\da-fA-F]/, named);
 }
 
 /** Rule for chemical formulas with a number: CO2, C6H12O6. */
@@ -166,13 +182,12 @@ export function formulaRuleFor(v: Verbalizer): Rule {
   const element =
     '(?:A[glsu]|B[aeir]?|C[adlorsu]?|F[er]?|H[eg]?|I|K|Li|M[gno]|N[aei]?|O|P[bt]?|S[ein]?|Ti?|U|Xe|Z[nr])';
   const atoms = String.raw`${element}\d{0,2}`;
-  const formula = rule(String.raw`${startSource}(?=[A-Z][A-Za-z]{0,5}\d)(?:${atoms}){2,8}${endSource}`, ([written]) =>
+  return ruleAt(/[A-Z]/, String.raw`${startSource}(?=[A-Z][A-Za-z]{0,5}\d)(?:${atoms}){2,8}${endSource}`, ([written]) =>
     written
       .match(/\p{L}|\d+/gu)!
       .map((part) => (/\d/.test(part) ? v.number(part) : part.toUpperCase()))
       .join(' '),
   );
-  return startingWith(/[A-Z]/, formula);
 }
 
 /** Rule for a unit after a power of ten, or after a word such as "per": 10⁸ m/s, per km. */
@@ -195,4 +210,4 @@ export const letterRulesFor = (v: Verbalizer): Rule[] => [
   wordRule(v),
 ];
 
-export const addressRuleFor = (v: Verbalizer): Rule[] => addressRulesFor(v, toLatin);
+export const addressRuleFor = (v: Verbalizer): Rule[] => addressRulesFor(v, (word) => toLatin(word));

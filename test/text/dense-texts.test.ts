@@ -5,9 +5,10 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { folders } from '../../src/text/language-table.ts';
 import { segmentText } from '../../src/text/segment.ts';
 
-const codes = ['en-US', 'de-DE', 'fr-FR', 'es-ES', 'it-IT', 'pt-BR', 'nl-NL', 'pl-PL', 'sv-SE'];
+const codes = ['en-US', 'de-DE', 'fr-FR', 'es-ES', 'it-IT', 'pt-BR', 'nl-NL', 'pl-PL', 'sv-SE', 'da-DK'];
 
 const fold = (text: string): string =>
   ` ${text
@@ -83,6 +84,7 @@ const tables = codes.map((languageCode) => {
 });
 
 test('each class of a language has at least 8 rows', () => {
+  expect(codes.map((code) => code.slice(0, 2)).sort()).toEqual(Object.keys(folders).sort());
   for (const { languageCode, rows } of tables) {
     expect(new Set(rows.map(({ written }) => written)).size).toBe(rows.length);
     for (const [kind, some] of Object.entries(Object.groupBy(rows, ({ kind }) => kind)))

@@ -52,6 +52,7 @@ test.each([
   ['nl-NL', true],
   ['sv-SE', true],
   ['pl-PL', true],
+  ['da-DK', true],
   ['en-GB', false],
   ['ja-JP', false],
   ['th', false],
