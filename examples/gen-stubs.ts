@@ -14,8 +14,8 @@ interface Language {
   out: string;
   /** Command that installs the generators. */
   install: string;
-  /** Whether to generate Google's error messages too, because no package provides them for this language. */
-  writesErrors?: boolean;
+  /** Whether to generate Google's error messages and options too, because no package provides them for this language. */
+  writesGoogle?: boolean;
 }
 
 const languages: Record<string, Language> = {
@@ -24,7 +24,7 @@ const languages: Record<string, Language> = {
     plugins: ['grpc_python_plugin'],
     out: 'python',
     install: 'apt-get install protobuf-compiler protobuf-compiler-grpc',
-    writesErrors: true,
+    writesGoogle: true,
   },
   go: {
     builtIn: [],
@@ -37,27 +37,27 @@ const languages: Record<string, Language> = {
     plugins: ['grpc_java_plugin'],
     out: 'java',
     install: 'apt-get install protobuf-compiler protobuf-compiler-grpc-java-plugin',
-    writesErrors: true,
+    writesGoogle: true,
   },
   cpp: {
     builtIn: ['cpp'],
     plugins: ['grpc_cpp_plugin'],
     out: 'cpp',
     install: 'apt-get install protobuf-compiler protobuf-compiler-grpc',
-    writesErrors: true,
+    writesGoogle: true,
   },
   csharp: {
     builtIn: ['csharp'],
     plugins: ['grpc_csharp_plugin'],
     out: 'csharp',
-    install: 'the NuGet package Grpc.Tools contains the plugin',
+    install: 'the NuGet package Grpc.Tools contains the plugin; the stubs also need Google.Api.CommonProtos',
   },
   kotlin: {
     builtIn: ['java', 'kotlin'],
     plugins: ['grpc_java_plugin'],
     out: 'kotlin',
     install: 'apt-get install protobuf-compiler protobuf-compiler-grpc-java-plugin',
-    writesErrors: true,
+    writesGoogle: true,
   },
   ruby: {
     builtIn: ['ruby'],
@@ -85,17 +85,17 @@ const languages: Record<string, Language> = {
   },
 };
 
-const errorProtos = ['status', 'error_details'].map(
-  (name) => `tools/node_modules/google-proto-files/google/rpc/${name}.proto`,
+const googleProtos = ['api/annotations', 'api/http', 'rpc/error_details', 'rpc/status'].map(
+  (name) => `tools/node_modules/google-proto-files/google/${name}.proto`,
 );
 const ours = { directory: 'proto' };
-const errors = { directory: 'tools/node_modules/google-proto-files', paths: errorProtos };
+const google = { directory: 'tools/node_modules/google-proto-files', paths: googleProtos };
 
-function write({ builtIn, plugins, out, writesErrors }: Language): void {
+function write({ builtIn, plugins, out, writesGoogle }: Language): void {
   const template = {
     version: 'v2',
     clean: true,
-    inputs: writesErrors ? [ours, errors] : [ours],
+    inputs: writesGoogle ? [ours, google] : [ours],
     plugins: [
       ...builtIn.map((name) => ({ protoc_builtin: name, out: `stubs/${out}` })),
       ...plugins.map((name) => ({ local: name, out: `stubs/${out}` })),
