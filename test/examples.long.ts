@@ -33,6 +33,7 @@ const toolchains: Record<string, Program[]> = {
   Go: ['protoc-gen-go', 'protoc-gen-go-grpc', 'go', '/usr/share/gocode/src/google.golang.org/grpc'],
   Java: ['protoc', 'grpc_java_plugin', 'javac', ...jars],
   'C++': ['protoc', 'grpc_cpp_plugin', 'g++', '/usr/include/grpcpp'],
+  Rust: ['protoc', 'cargo'],
 };
 
 /** Compilers can take minutes on a busy machine. */
@@ -47,15 +48,33 @@ const env = {
   // Code that runs once need not be optimized, which halves Java's compile time.
   JAVA_TOOL_OPTIONS: '-XX:TieredStopAtLevel=1 -XX:+UseSerialGC',
   GOGC: 'off',
+  CARGO_PROFILE_DEV_DEBUG: '0',
+  // Compiled crates are kept for the next run.
+  CARGO_TARGET_DIR: join(root, 'node_modules/.cache/rust'),
 };
 let service: Awaited<ReturnType<typeof serve>>;
+/** A service with the certificate of the docs, and what makes each language trust it. */
+let secure: { address: string; env: Record<string, string> };
 beforeAll(async () => {
   // A hook registered in a hook never runs; the function that this hook returns does.
-  let end = async () => {};
-  service = await serve([], {}, (close) => {
-    end = close;
-  });
-  return end;
+  const ends: (() => Promise<void>)[] = [];
+  service = await serve([], {}, (close) => ends.push(close));
+  if (isInstalled('openssl')) {
+    const recipe = /^openssl req .*?(?=^```)/ms.exec(readFileSync(join(root, 'docs/compatibility.md'), 'utf8'))![0];
+    const { code, err } = await run(service.folder, recipe);
+    expect(code, err).toBe(0);
+    const certificate = join(service.folder, 'sonant-cert.pem');
+    const tls = { SONANT_TLS_CERT: certificate, SONANT_TLS_KEY: join(service.folder, 'sonant-key.pem') };
+    const { ports, key } = await serve([], tls, (close) => ends.push(close));
+    const trust = ['GRPC_DEFAULT_SSL_ROOTS_FILE_PATH', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE'];
+    secure = {
+      address: `https://127.0.0.1:${ports[1]}`,
+      env: { SONANT_API_KEY: key, ...Object.fromEntries(trust.map((name) => [name, certificate])) },
+    };
+  }
+  return async () => {
+    for (const end of ends.reverse()) await end();
+  };
 });
 
 /** The block of commands under a heading. */
@@ -72,9 +91,9 @@ function checkout(onClose: (close: () => void) => void): string {
   onClose(() => rmSync(folder, { recursive: true }));
   for (const part of ['package.json', 'examples', 'gen', 'proto'])
     cpSync(join(root, part), join(folder, part), { recursive: true });
-  for (const packages of ['node_modules', 'tools/node_modules']) {
-    mkdirSync(dirname(join(folder, packages)), { recursive: true });
-    symlinkSync(join(root, packages), join(folder, packages));
+  for (const linked of ['.ci', 'node_modules', 'tools/node_modules']) {
+    mkdirSync(dirname(join(folder, linked)), { recursive: true });
+    symlinkSync(join(root, linked), join(folder, linked));
   }
   return folder;
 }
@@ -107,10 +126,15 @@ async function expectedLines(): Promise<string[]> {
   const whole = await speak({ text: 'Hello from Sonant.', output_format: 'mp3', return_format: 'buffer' });
   const milliseconds = Math.floor(Number(whole.headers.get('x-audio-duration')) * 1000);
   const streamed = Buffer.from(await (await speak(letter)).arrayBuffer());
+  const turn = Buffer.from(
+    await (await speak({ ...letter, text_chunks: ['Good morning. It is late.'] })).arrayBuffer(),
+  );
   const refused = (await (await speak({ voice_id: 'nobody', text: 'Hello.' })).json()) as Record<string, string>;
   return [
     `hello.mp3: ${(await whole.arrayBuffer()).byteLength} bytes, ${milliseconds} ms of speech`,
     streamedLine(streamed),
+    `turn 0: 25 characters, ${turn.length} bytes`,
+    'cancelled in turn 1',
     `refused: ${refused.error!.toUpperCase()}: ${refused.message}`,
     'gave up after 10 ms, as told',
   ];
@@ -123,19 +147,39 @@ for (const [language, programs] of Object.entries(toolchains))
     async ({ onTestFinished }) => {
       const folder = checkout(onTestFinished);
       const commands = commandsOf(language);
-      const { out, err, code } = await run(folder, commands, { SONANT_API_KEY: service.key });
-      expect({ code, err }).toMatchObject({ code: 0 });
-      const lines = out.split('\n');
-      const first = lines.findIndex((line) => /^first sound after \d+ ms$/.test(line));
-      expect(lines.slice(first - 1).filter((_, i) => i !== 1)).toEqual([...(await expectedLines()), '']);
+      const expected = [...(await expectedLines()), ''];
+      const says = async (commands: string, more: Record<string, string>) => {
+        const { out, err, code } = await run(folder, commands, more);
+        expect(code, err).toBe(0);
+        const lines = out.split('\n');
+        const first = lines.findIndex((line) => /^first sound after \d+ ms$/.test(line));
+        expect(lines.slice(first - 1).filter((_, i) => i !== 1)).toEqual(expected);
+      };
+      await says(commands, { SONANT_API_KEY: service.key });
       expect(readFileSync(join(folder, 'hello.mp3')).length).toBeGreaterThan(5_000);
 
       const [last] = commands.trim().split('\n').slice(-1);
+      // Debian's Netty has no ALPN, so Debian's gRPC for Java has no TLS.
+      if (secure && language !== 'Java') await says(last!.replace(/\S+$/, secure.address), secure.env);
       const keyless = await run(folder, last!, { SONANT_API_KEY: '' });
       expect(keyless.code).not.toBe(0);
       expect(keyless.err).toContain('INVALID_API_KEY: ');
     },
   );
+
+/** Commands that load or check all stubs of a language without a client here. */
+const checks: Record<string, { needs: Program[]; command: string }> = {
+  ruby: {
+    needs: ['protoc', 'grpc_ruby_plugin', '/usr/share/doc/ruby-grpc/copyright'],
+    command: `/usr/bin/ruby -I stubs/ruby -e "Dir.glob('**/*.rb', base: 'stubs/ruby') { require _1 }; Sonant::V1::SpeechService::Stub"`,
+  },
+  php: { needs: ['protoc', 'grpc_php_plugin', 'php'], command: `find stubs/php -name '*.php' -exec php -l {} ';'` },
+};
+for (const [language, { needs, command }] of Object.entries(checks))
+  test.skipIf(!needs.every(isInstalled))(`the stubs in ${language} load`, { timeout }, async () => {
+    const { code, out, err } = await run(checkout(onTestFinished), `npm run -s gen:stubs -- ${language}\n${command}`);
+    expect({ code, err }, out).toEqual({ code: 0, err: '' });
+  });
 
 test('a language whose plugins are not here is left out, with the packages that have them', async () => {
   const folder = checkout(onTestFinished);

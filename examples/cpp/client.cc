@@ -1,6 +1,7 @@
-// Calls Sonant over gRPC: saves a text's audio to a file, reads a stream, and makes two calls that fail on purpose.
+// Calls Sonant over gRPC: saves a text's audio to a file, reads a stream, speaks live, and makes calls that fail on
+// purpose.
 //
-// The API key comes from SONANT_API_KEY, the address from the first argument.
+// The API key comes from SONANT_API_KEY, the address from the first argument; it begins with https:// for TLS.
 #include <grpcpp/grpcpp.h>
 #include <openssl/evp.h>
 
@@ -98,6 +99,35 @@ grpc::Status Stream(SpeechService::Stub& speech) {
   return status;
 }
 
+// Speaks two turns as they are written. The listener hangs up in the second, which cancels the call.
+grpc::Status SpeakLive(SpeechService::Stub& speech) {
+  std::string longer;
+  for (int i = 0; i < 200; i++) longer += "This takes a while. ";
+  Call call;
+  const auto live = speech.LiveSpeech(&call);
+  sonant::v1::LiveSpeechRequest start, text, flush;
+  start.mutable_start()->set_voice_id("clara");
+  flush.mutable_flush();
+  live->Write(start);
+  for (const std::string& turn : {std::string("Good morning. It is late."), longer}) {
+    text.mutable_text()->set_text(turn);
+    live->Write(text);
+    live->Write(flush);
+  }
+  std::size_t size = 0;
+  sonant::v1::LiveSpeechResponse response;
+  while (live->Read(&response)) {
+    size += response.audio().audio().size();
+    if (!response.has_flushed()) continue;
+    std::cout << "turn 0: " << response.flushed().chars() << " characters, " << size << " bytes" << std::endl;
+    call.TryCancel();
+  }
+  const grpc::Status status = live->Finish();
+  if (status.error_code() != grpc::StatusCode::CANCELLED) return status;
+  std::cout << "cancelled in turn 1" << std::endl;
+  return grpc::Status::OK;
+}
+
 void AskForAnUnknownVoice(SpeechService::Stub& speech) {
   sonant::v1::SynthesizeSpeechRequest request;
   request.set_voice_id("nobody");
@@ -122,11 +152,15 @@ grpc::Status GiveUpEarly(SpeechService::Stub& speech) {
 
 int main(int argc, char** argv) {
   const std::string address = argc > 1 ? argv[1] : "127.0.0.1:50051";
-  // All calls of a program share one channel. If Sonant uses TLS, pass grpc::SslCredentials({}).
-  const auto speech = SpeechService::NewStub(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+  const bool secure = address.rfind("https://", 0) == 0;
+  // All calls of a program share one channel.
+  const auto speech = SpeechService::NewStub(
+      grpc::CreateChannel(secure ? address.substr(8) : address,
+                          secure ? grpc::SslCredentials({}) : grpc::InsecureChannelCredentials()));
 
   grpc::Status status = SynthesizeToFile(*speech);
   if (status.ok()) status = Stream(*speech);
+  if (status.ok()) status = SpeakLive(*speech);
   if (status.ok()) AskForAnUnknownVoice(*speech);
   if (status.ok()) status = GiveUpEarly(*speech);
   if (status.ok()) return 0;

@@ -1,6 +1,7 @@
-// Calls Sonant over gRPC: saves a text's audio to a file, reads a stream, and makes two calls that fail on purpose.
+// Calls Sonant over gRPC: saves a text's audio to a file, reads a stream, speaks live, and makes calls that fail on
+// purpose.
 //
-// The API key comes from SONANT_API_KEY, the address from the first argument.
+// The API key comes from SONANT_API_KEY, the address from the first argument; it begins with https:// for TLS.
 package main
 
 import (
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
@@ -36,10 +38,13 @@ func main() {
 }
 
 func run(address string) error {
-	// All calls of a program share one connection. If Sonant uses TLS, the option is
-	// grpc.WithTransportCredentials(credentials.NewTLS(nil)). Newer releases of gRPC prefer grpc.NewClient and
+	// All calls of a program share one connection. Newer releases of gRPC prefer grpc.NewClient and
 	// grpc.WithTransportCredentials(insecure.NewCredentials()), but still accept the older names.
-	connection, err := grpc.Dial(address, grpc.WithInsecure())
+	security := grpc.WithInsecure()
+	if strings.HasPrefix(address, "https://") {
+		security = grpc.WithTransportCredentials(credentials.NewTLS(nil))
+	}
+	connection, err := grpc.Dial(strings.TrimPrefix(address, "https://"), security)
 	if err != nil {
 		return err
 	}
@@ -48,7 +53,7 @@ func run(address string) error {
 	ctx := metadata.AppendToOutgoingContext(context.Background(), "x-api-key", os.Getenv("SONANT_API_KEY"))
 
 	for _, step := range []func(context.Context, sonantv1.SpeechServiceClient) error{
-		synthesizeToFile, stream, askForAnUnknownVoice, giveUpEarly,
+		synthesizeToFile, stream, speakLive, askForAnUnknownVoice, giveUpEarly,
 	} {
 		if err := step(ctx, speech); err != nil {
 			return err
@@ -112,6 +117,44 @@ func stream(ctx context.Context, speech sonantv1.SpeechServiceClient) error {
 	}
 	fmt.Printf("streamed %d bytes, SHA-256 %x\n", size, digest.Sum(nil))
 	return nil
+}
+
+// Speaks two turns as they are written. The listener hangs up in the second, which cancels the call.
+func speakLive(ctx context.Context, speech sonantv1.SpeechServiceClient) error {
+	ctx, hangUp := context.WithTimeout(ctx, deadline)
+	defer hangUp()
+	call, err := speech.LiveSpeech(ctx)
+	if err != nil {
+		return err
+	}
+	requests := []*sonantv1.LiveSpeechRequest{
+		{Request: &sonantv1.LiveSpeechRequest_Start{Start: &sonantv1.LiveStart{VoiceId: "clara"}}},
+	}
+	for _, text := range []string{"Good morning. It is late.", strings.Repeat("This takes a while. ", 200)} {
+		requests = append(requests,
+			&sonantv1.LiveSpeechRequest{Request: &sonantv1.LiveSpeechRequest_Text{Text: &sonantv1.LiveText{Text: text}}},
+			&sonantv1.LiveSpeechRequest{Request: &sonantv1.LiveSpeechRequest_Flush{}})
+	}
+	for _, request := range requests {
+		if err := call.Send(request); err != nil {
+			return err
+		}
+	}
+	for size := 0; ; {
+		response, err := call.Recv()
+		if status.Code(err) == codes.Canceled {
+			fmt.Println("cancelled in turn 1")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		size += len(response.GetAudio().GetAudio())
+		if flushed := response.GetFlushed(); flushed != nil {
+			fmt.Printf("turn 0: %d characters, %d bytes\n", flushed.Chars, size)
+			hangUp()
+		}
+	}
 }
 
 func askForAnUnknownVoice(ctx context.Context, speech sonantv1.SpeechServiceClient) error {

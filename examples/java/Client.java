@@ -9,6 +9,8 @@ import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.protobuf.StatusProto;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientResponseObserver;
 import io.grpc.stub.MetadataUtils;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -17,7 +19,13 @@ import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import java.util.Iterator;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import sonant.v1.LiveFlush;
+import sonant.v1.LiveSpeechRequest;
+import sonant.v1.LiveSpeechResponse;
+import sonant.v1.LiveStart;
+import sonant.v1.LiveText;
 import sonant.v1.OutputFormat;
 import sonant.v1.ReturnFormat;
 import sonant.v1.SpeechServiceGrpc;
@@ -28,9 +36,10 @@ import sonant.v1.SynthesizeSpeechRequest;
 import sonant.v1.SynthesizeSpeechResponse;
 
 /**
- * Calls Sonant over gRPC: saves a text's audio to a file, reads a stream, and makes two calls that fail on purpose.
+ * Calls Sonant over gRPC: saves a text's audio to a file, reads a stream, speaks live, and makes calls that fail on
+ * purpose.
  *
- * <p>The API key comes from SONANT_API_KEY, the address from the first argument.
+ * <p>The API key comes from SONANT_API_KEY, the address from the first argument; it begins with https:// for TLS.
  */
 public final class Client {
   private final SpeechServiceBlockingStub speech;
@@ -41,12 +50,15 @@ public final class Client {
 
   public static void main(String[] args) throws Exception {
     String address = args.length > 0 ? args[0] : "127.0.0.1:50051";
-    // All calls of a program share one channel. If Sonant uses TLS, omit usePlaintext().
-    ManagedChannel channel = ManagedChannelBuilder.forTarget(address).usePlaintext().build();
+    // All calls of a program share one channel.
+    ManagedChannelBuilder<?> builder = ManagedChannelBuilder.forTarget(address.replace("https://", ""));
+    if (!address.startsWith("https://")) builder.usePlaintext();
+    ManagedChannel channel = builder.build();
     try {
       Client client = new Client(SpeechServiceGrpc.newBlockingStub(channel).withInterceptors(apiKey()));
       client.synthesizeToFile();
       client.stream();
+      client.speakLive();
       client.askForAnUnknownVoice();
       client.giveUpEarly();
     } catch (StatusRuntimeException failure) {
@@ -111,6 +123,45 @@ public final class Client {
       digest.update(bytes);
     }
     System.out.println("streamed " + size + " bytes, SHA-256 " + HexFormat.of().formatHex(digest.digest()));
+  }
+
+  /** Speaks two turns as they are written. The listener hangs up in the second, which cancels the call. */
+  private void speakLive() {
+    CompletableFuture<Status> end = new CompletableFuture<>();
+    var responses =
+        new ClientResponseObserver<LiveSpeechRequest, LiveSpeechResponse>() {
+          private ClientCallStreamObserver<LiveSpeechRequest> call;
+          private int size = 0;
+
+          public void beforeStart(ClientCallStreamObserver<LiveSpeechRequest> call) {
+            this.call = call;
+          }
+
+          public void onNext(LiveSpeechResponse response) {
+            size += response.getAudio().getAudio().size();
+            if (!response.hasFlushed()) return;
+            System.out.println("turn 0: " + response.getFlushed().getChars() + " characters, " + size + " bytes");
+            call.cancel("the listener hung up", null);
+          }
+
+          public void onError(Throwable failure) {
+            end.complete(Status.fromThrowable(failure));
+          }
+
+          public void onCompleted() {
+            end.complete(Status.OK);
+          }
+        };
+    var requests = SpeechServiceGrpc.newStub(speech.getChannel()).withDeadlineAfter(30, TimeUnit.SECONDS)
+        .liveSpeech(responses);
+    requests.onNext(LiveSpeechRequest.newBuilder().setStart(LiveStart.newBuilder().setVoiceId("clara")).build());
+    for (String text : new String[] {"Good morning. It is late.", "This takes a while. ".repeat(200)}) {
+      requests.onNext(LiveSpeechRequest.newBuilder().setText(LiveText.newBuilder().setText(text)).build());
+      requests.onNext(LiveSpeechRequest.newBuilder().setFlush(LiveFlush.getDefaultInstance()).build());
+    }
+    Status status = end.join();
+    if (status.getCode() != Status.Code.CANCELLED) throw status.asRuntimeException();
+    System.out.println("cancelled in turn 1");
   }
 
   private void askForAnUnknownVoice() {

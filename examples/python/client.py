@@ -1,6 +1,6 @@
-"""Speaks with Sonant over gRPC: a text into a file, a stream as it is made, and two calls that fail on purpose.
+"""Speaks with Sonant over gRPC: a text into a file, a stream, live speech, and calls that fail on purpose.
 
-The API key comes from SONANT_API_KEY, the address from the first argument.
+The API key comes from SONANT_API_KEY, the address from the first argument; it begins with https:// for TLS.
 """
 
 import hashlib
@@ -18,12 +18,13 @@ DEADLINE_SECONDS = 30
 
 def main(address):
     key = [("x-api-key", os.environ.get("SONANT_API_KEY", ""))]
-    # All calls of a program share one channel. If Sonant uses TLS, open it with grpc.secure_channel(address,
-    # grpc.ssl_channel_credentials()).
-    with grpc.insecure_channel(address) as channel:
+    # All calls of a program share one channel.
+    secure, host = address.startswith("https://"), address.removeprefix("https://")
+    with grpc.secure_channel(host, grpc.ssl_channel_credentials()) if secure else grpc.insecure_channel(host) as channel:
         speech = speech_pb2_grpc.SpeechServiceStub(channel)
         synthesize_to_file(speech, key)
         stream(speech, key)
+        speak_live(speech, key)
         ask_for_an_unknown_voice(speech, key)
         give_up_early(speech, key)
 
@@ -60,6 +61,28 @@ def stream(speech, key):
             size += len(response.audio.audio)
             digest.update(response.audio.audio)
     print(f"streamed {size} bytes, SHA-256 {digest.hexdigest()}")
+
+
+def speak_live(speech, key):
+    """Two turns as they are written. The listener hangs up in the second, which cancels the call."""
+
+    def requests():
+        yield speech_pb2.LiveSpeechRequest(start=speech_pb2.LiveStart(voice_id="clara"))
+        for text in ("Good morning. It is late.", "This takes a while. " * 200):
+            yield speech_pb2.LiveSpeechRequest(text=speech_pb2.LiveText(text=text))
+            yield speech_pb2.LiveSpeechRequest(flush=speech_pb2.LiveFlush())
+
+    call, size = speech.LiveSpeech(requests(), metadata=key, timeout=DEADLINE_SECONDS), 0
+    try:
+        for response in call:
+            size += len(response.audio.audio)
+            if response.WhichOneof("event") == "flushed":
+                print(f"turn 0: {response.flushed.chars} characters, {size} bytes")
+                call.cancel()
+    except grpc.RpcError as error:
+        if error.code() != grpc.StatusCode.CANCELLED:
+            raise
+        print("cancelled in turn 1")
 
 
 def ask_for_an_unknown_voice(speech, key):

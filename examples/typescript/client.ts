@@ -1,13 +1,20 @@
-// Calls Sonant over gRPC: saves a text's audio to a file, reads a stream, and makes two calls that fail on purpose.
+// Calls Sonant over gRPC: saves a text's audio to a file, reads a stream, speaks live, and makes calls that fail on
+// purpose.
 //
-// The API key comes from SONANT_API_KEY, the address from the first argument.
+// The API key comes from SONANT_API_KEY, the address from the first argument; it begins with https:// for TLS.
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
+import type { MessageInitShape } from '@bufbuild/protobuf';
 import { durationMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError, createClient, type Interceptor } from '@connectrpc/connect';
 import { createGrpcTransport } from '@connectrpc/connect-node';
 import { ErrorInfoSchema } from '../../gen/google/rpc/error_details_pb.ts';
-import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import {
+  type LiveSpeechRequestSchema,
+  OutputFormat,
+  ReturnFormat,
+  SpeechService,
+} from '../../gen/sonant/v1/speech_pb.ts';
 
 const address = process.argv[2] ?? '127.0.0.1:50051';
 
@@ -17,9 +24,9 @@ const withKey: Interceptor = (next) => (request) => {
 };
 
 // All calls of a program share one transport. Every call has a deadline, without which a call to an unreachable machine
-// may wait forever. If Sonant uses TLS, the address begins with https.
+// may wait forever.
 const transport = createGrpcTransport({
-  baseUrl: `http://${address}`,
+  baseUrl: address.startsWith('https://') ? address : `http://${address}`,
   interceptors: [withKey],
   defaultTimeoutMs: 30_000,
 });
@@ -59,6 +66,30 @@ async function stream(): Promise<void> {
   console.log(`streamed ${size} bytes, SHA-256 ${hash.digest('hex')}`);
 }
 
+/** Speaks two turns as they are written. The listener hangs up in the second, which cancels the call. */
+async function speakLive(): Promise<void> {
+  async function* requests(): AsyncGenerator<MessageInitShape<typeof LiveSpeechRequestSchema>> {
+    yield { request: { case: 'start', value: { voiceId: 'clara' } } };
+    for (const text of ['Good morning. It is late.', 'This takes a while. '.repeat(200)]) {
+      yield { request: { case: 'text', value: { text } } };
+      yield { request: { case: 'flush', value: {} } };
+    }
+  }
+  const hangUp = new AbortController();
+  let size = 0;
+  try {
+    for await (const { event } of speech.liveSpeech(requests(), { signal: hangUp.signal })) {
+      if (event.case === 'audio') size += event.value.audio.length;
+      if (event.case !== 'flushed') continue;
+      console.log(`turn 0: ${event.value.chars} characters, ${size} bytes`);
+      hangUp.abort();
+    }
+  } catch (error) {
+    if (ConnectError.from(error).code !== Code.Canceled) throw error;
+    console.log('cancelled in turn 1');
+  }
+}
+
 async function askForAnUnknownVoice(): Promise<void> {
   try {
     await speech.synthesizeSpeech({ voiceId: 'nobody', text: 'Hello.' });
@@ -87,6 +118,7 @@ function explain(error: unknown): string {
 try {
   await synthesizeToFile();
   await stream();
+  await speakLive();
   await askForAnUnknownVoice();
   await giveUpEarly();
 } catch (error) {
