@@ -3,6 +3,7 @@
 // compatibility forms (NFKC), quotes, and the digits and punctuation of every script become ASCII.
 import anyAscii from 'any-ascii';
 import { entityAt } from './html.ts';
+import { symbols } from './language-table.ts';
 import { readFormula } from './latex.ts';
 import { mark } from './markup.ts';
 import { matchAt } from './rule.ts';
@@ -141,32 +142,7 @@ function foldByKind(char: string): string {
 }
 
 /** Punctuation of other scripts and its ASCII form. */
-const foldings: ReadonlyMap<string, string> = new Map(
-  [
-    ['‘’‚‛ʼ＇`´', "'"],
-    ['“”„‟«»‹›「」『』〝〞＂', '"'],
-    ['‐‑﹣－', '-'],
-    ['―⸺⸻﹘', '—'],
-    ['。｡।॥።։။៕۔', '. '],
-    ['、，､،՝', ', '],
-    ['！', '! '],
-    ['？؟՞', '? '],
-    ['；؛', '; '],
-    ['：', ': '],
-    ['・･‧', ' '],
-    ['【〔〖《〈', '('],
-    ['】〕〗》〉', ')'],
-    ['〜～', '~'],
-    ['⁄∕', '/'],
-    ['∗⁎', '*'],
-    ['∶', ':'],
-    ['″', '″'],
-    ['…⋯', '...'],
-    ['‥', '..'],
-    ['№', 'No. '],
-    ['℅', 'c/o'],
-  ].flatMap(([chars, stands]) => [...chars!].map((char) => [char, stands!] as const)),
-);
+const foldings = new Map(symbols.foldings.flatMap(([chars, stands]) => [...chars].map((char) => [char, stands])));
 
 class CleanTextBuilder {
   #text = '';

@@ -1,6 +1,7 @@
 // Formulas in LaTeX, as language models write them. A formula becomes signs and single letters, which every language can
 // read: \frac{a}{b} becomes "a ⁄ b", and mc^2 becomes "m c²".
 import { toRows } from '../platform/keyed-rows.ts';
+import { symbols } from './language-table.ts';
 import { matchAt } from './rule.ts';
 
 const formulaPattern =
@@ -8,15 +9,7 @@ const formulaPattern =
 /** What distinguishes a formula from a text between two prices. */
 const mathPattern = /[\\^_=<>]|^\s*\p{L}\s*$/u;
 
-const commands = new Map(
-  toRows(`
-    alpha = α; beta = β; gamma = γ; delta = δ; epsilon = ε; varepsilon = ε; zeta = ζ; eta = η; theta = θ; lambda = λ; mu = μ
-    nu = ν; xi = ξ; pi = π; rho = ρ; sigma = σ; tau = τ; phi = φ; varphi = φ; chi = χ; psi = ψ; omega = ω; Gamma = Γ
-    Delta = Δ; Theta = Θ; Lambda = Λ; Pi = Π; Sigma = Σ; Phi = Φ; Psi = Ψ; Omega = Ω; leq = ≤; le = ≤; geq = ≥; ge = ≥
-    neq = ≠; ne = ≠; times = ×; cdot = ×; pm = ±; approx = ≈; infty = ∞; to = →; rightarrow = →; div = ÷; ldots = ; dots =
-    left = ; right = ; quad = ; qquad = ; displaystyle = ; limits = ; circ = °; sqrt = √
-  `),
-);
+const commands = new Map(toRows(symbols.latex));
 const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹';
 
 /** The end of the formula at `at`; undefined if no formula begins there. */

@@ -2,7 +2,7 @@
 // come from the language's table, or else from the CLDR (Intl).
 
 import { toRows } from '../platform/keyed-rows.ts';
-import type { LanguageTable } from './language-table.ts';
+import { type LanguageTable, symbols } from './language-table.ts';
 import { firstOf, toSource } from './rule.ts';
 
 export interface Noun {
@@ -19,22 +19,8 @@ export interface Currency {
   cent: Noun | undefined;
 }
 
-/** CLDR units by symbol. Symbols are the same in every language. */
-const cldrUnits = new Map(
-  toRows(`
-    km = kilometer; m = meter; cm = centimeter; mm = millimeter; kg = kilogram; g = gram; l = liter; L = liter
-    ml = milliliter; mL = milliliter; ha = hectare; ms = millisecond; s = second; min = minute; h = hour; GB = gigabyte
-    MB = megabyte; KB = kilobyte; kB = kilobyte; TB = terabyte; Mbit = megabit; Gbit = gigabit; °C = celsius
-    ℃ = celsius; °F = fahrenheit; ° = degree; % = percent; km/h = kilometer-per-hour; m/s = meter-per-second
-    Mbit/s = megabit-per-second; Mb = megabit; Gb = gigabit; kbit = kilobit; kb = kilobit; PB = petabyte; ft = foot; mi = mile; lb = pound; oz = ounce; MB/s = megabyte-per-second
-  `),
-);
-/** Currencies by sign. */
-const currencySigns = new Map(
-  toRows(
-    '€ = EUR; $ = USD; US$ = USD; £ = GBP; ¥ = JPY; ₽ = RUB; ₹ = INR; R$ = BRL; zł = PLN; kr = SEK; ₺ = TRY; ₴ = UAH; ₩ = KRW',
-  ),
-);
+/** CLDR units by symbol, and currencies by sign. They are the same in every language. */
+const [cldrUnits, currencySigns] = [new Map(toRows(symbols.units)), new Map(toRows(symbols.currencies))];
 
 /** Maximum number of decimals. Further decimals do not change the plural category. */
 const decimalsMax = 6;
