@@ -9,7 +9,6 @@ import { Failure, type FieldReason, type FieldViolation } from '../../platform/e
 import {
   isOfAnother,
   type Lexicons,
-  lookUpLexicons,
   type OfferedVoice,
   type VoiceAccess,
   type Voices,
@@ -64,15 +63,6 @@ export function checkLanguage(field: string, code: string, fault: Fault): string
 export interface LexiconChecks {
   lexicons: Lexicons;
   actor: VoiceUser;
-}
-
-/** Reports each lexicon that cannot be bound. */
-export function checkBoundLexicons(
-  lexiconIds: readonly string[],
-  { lexicons, actor }: LexiconChecks,
-  faults: FieldViolation[],
-): void {
-  lookUpLexicons(lexicons, lexiconIds, actor, faults);
 }
 
 /** Returns the new aliases and a check that no other voice has them; undefined if aliases do not change. */

@@ -5,7 +5,7 @@ import type { Engine } from '../../engines.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { createId } from '../../platform/runtime/id.ts';
 import { SlotQueue } from '../../platform/runtime/slot-queue.ts';
-import { type Lexicons, ownerOf, type StoredVoice, type Voices } from '../../speech.ts';
+import { type Lexicons, lookUpLexicons, ownerOf, type StoredVoice, type Voices } from '../../speech.ts';
 import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
 import { type CloneMaking, forgetClones, type MadeClone, type MadeClones, type PreparedClone } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
@@ -13,7 +13,6 @@ import { checkSpoken, enginesFor, languagesOf } from './voice-bindings.ts';
 import { type NewVoice, takenFault, toNewRow, type VoiceChanges } from './voice-changes.ts';
 import {
   type CloneFields,
-  checkBoundLexicons,
   checkLanguages,
   faultTo,
   type LexiconChecks,
@@ -180,7 +179,7 @@ function checkNewVoice(
   const bindings = checkSpeakers(fields, { voiceId: requestedId, bindings: [] }, checks, faults) ?? [];
   const languageCodes = checkLanguages(fields.languageCodes ?? languagesOf(bindings, bindable), fault);
   checkSpoken(languageCodes, bindings, bindable, faults);
-  if (fields.lexiconIds) checkBoundLexicons(fields.lexiconIds, checks, faults);
+  if (fields.lexiconIds) lookUpLexicons(checks.lexicons, fields.lexiconIds, checks.actor, faults);
   if (requestedId !== undefined && changes.isTaken(requestedId, checks.actor)) faults.push(takenFault);
   return { bindings, languageCodes };
 }

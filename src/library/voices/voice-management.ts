@@ -6,6 +6,7 @@ import type { Engine } from '../../engines.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import {
   type Lexicons,
+  lookUpLexicons,
   type OfferedVoice,
   type StoredBinding,
   type StoredVoice,
@@ -21,7 +22,6 @@ import type { VoiceCache } from './voice-cache.ts';
 import { createVoiceChanges, invalidVoiceId, type NewVoice, type RowDraft, toNewRow } from './voice-changes.ts';
 import {
   type CloneFields,
-  checkBoundLexicons,
   checkLanguages,
   faultTo,
   type LexiconChecks,
@@ -276,7 +276,7 @@ function checkChange(
   const languageCodes = fields.languageCodes && checkLanguages(fields.languageCodes, faultTo(faults));
   const codesToCheck = languageCodes ?? (bindings && before.languageCodes);
   if (codesToCheck) checkSpoken(codesToCheck, bindings ?? before.bindings, engines, faults);
-  if (fields.lexiconIds) checkBoundLexicons(fields.lexiconIds, checks, faults);
+  if (fields.lexiconIds) lookUpLexicons(checks.lexicons, fields.lexiconIds, checks.actor, faults);
   return { bindings, languageCodes };
 }
 
