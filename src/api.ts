@@ -31,5 +31,5 @@ export { type JobView, openJobHandlers } from './api/jobs.ts';
 export { createKeyHandlers } from './api/keys.ts';
 export { toModel } from './api/models.ts';
 export type { SpeechOperations } from './api/speech.ts';
-export { parseVoiceFilter, toPredicate } from './api/voice-filter.ts';
+export { parseVoiceFilter } from './api/voice-filter.ts';
 export { createVoiceHandlers, type VoiceOperations } from './api/voices.ts';

@@ -16,14 +16,14 @@ interface VoiceFilter {
 }
 
 /**
- * Parses a filter; an empty string matches all voices. `names` are the names of the fields in the API. Violations are
- * added to `violations`.
+ * Parses a filter into a predicate; an empty string matches all voices. `names` are the names of the fields in the API.
+ * Violations are added to `violations`.
  */
 export function parseVoiceFilter(
   { languageCode, engine, text }: VoiceFilter,
   names: { text: string; languageCode?: string },
   violations: FieldViolation[],
-): VoiceFilter {
+): (offered: OfferedVoice) => boolean {
   let tooLong: { limit: number; actual: number } | undefined;
   for (const [field, given] of Object.entries({ engine, [names.text]: text })) {
     const actual = countChars(given);
@@ -38,7 +38,7 @@ export function parseVoiceFilter(
     violations.push({ field: names.languageCode ?? 'language_code', reason: 'format', message });
   }
   if (violations.length > 0) throw new Failure('invalid_request', { details: violations, ...tooLong });
-  return { languageCode: code!, engine, text };
+  return toPredicate({ languageCode: code!, engine, text });
 }
 
 export function toPredicate({ languageCode, engine, text }: VoiceFilter): (offered: OfferedVoice) => boolean {

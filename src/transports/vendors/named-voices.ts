@@ -2,7 +2,7 @@
 // clients find the name that they look for. The cursor of a page is the last id of the previous page.
 import type { FastifyRequest } from 'fastify';
 import type { VoiceUser } from '../../accounts.ts';
-import { parseVoiceFilter, type Tickets, toPredicate } from '../../api.ts';
+import { parseVoiceFilter, type Tickets } from '../../api.ts';
 import type { Fields } from '../../contract.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import type { OfferedVoice } from '../../speech.ts';
@@ -74,7 +74,7 @@ export function pageOfVoices(
     violations.push({ field: names.size, reason: 'range', message: `must be 1 to ${pageSizeMax}` });
   const after = take(names.after);
   const wanted = { languageCode: take(names.languageCode), engine: '', text: take(names.text) };
-  const isWanted = toPredicate(parseVoiceFilter(wanted, names, violations));
+  const isWanted = parseVoiceFilter(wanted, names, violations);
   const found = ready.flatMap((offered) =>
     // An alias is matched by its own name, not by the other names of its voice.
     toNamedVoices(offered).filter(
