@@ -4,7 +4,6 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
@@ -14,7 +13,7 @@ import { parse } from 'yaml';
 import { firstKeyScopes } from '../src/accounts/keys/key-grant.ts';
 import { allSettings, loadConfig } from '../src/app/config.ts';
 import { registry } from '../src/engines/registry.ts';
-import { freePort } from './free-port.ts';
+import { freePort, listen } from './free-port.ts';
 import { newFolder } from './new-folder.ts';
 
 const deploy = join(import.meta.dirname, '../deploy');
@@ -92,18 +91,13 @@ test('the app of Home Assistant speaks over Wyoming with its own key, and is ann
   const supervisor = createServer(async (request, response) => {
     announced.resolve([request.method, request.url, request.headers.authorization, await json(request)]);
     response.end('{}');
-  }).listen(0, '127.0.0.1');
+  });
   onTestFinished(() => void supervisor.close());
-  await once(supervisor, 'listening');
+  const supervisorUrl = `http://127.0.0.1:${await listen(supervisor)}`;
   const wyoming = await freePort();
   const http = await freePort();
   const { PATH } = process.env;
-  const args = [
-    folder,
-    join(deploy, '..'),
-    String(process.getuid!()),
-    `http://127.0.0.1:${(supervisor.address() as AddressInfo).port}`,
-  ];
+  const args = [folder, join(deploy, '..'), String(process.getuid!()), supervisorUrl];
   const app = spawn(process.execPath, [join(deploy, 'home-assistant/sonant/run.js'), ...args], {
     env: {
       PATH,

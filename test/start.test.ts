@@ -1,9 +1,9 @@
 // Tests that startup imports only the necessary files, each once, and that all others are available on demand.
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { newFolder } from './new-folder.ts';
 
 const root = join(import.meta.dirname, '..');
 const sonant = join(root, 'src/sonant.js');
@@ -38,7 +38,7 @@ test('a command loads no client of a vendor and no library of an engine', () => 
 });
 
 test('each file is one module, also where the checkout is reached by a link', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'sonant-linked-'));
+  const folder = newFolder();
   const link = join(folder, 'sonant');
   await symlink(root, link);
   const loaded = evaluate(`
@@ -52,5 +52,4 @@ test('each file is one module, also where the checkout is reached by a link', as
     process.stdout.write = write;
     console.log(JSON.stringify(urls.filter((url) => url.includes(${JSON.stringify(folder)}))));`);
   expect(loaded).toEqual([]);
-  await rm(folder, { recursive: true });
 });

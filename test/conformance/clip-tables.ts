@@ -1,15 +1,10 @@
 // Tests the clip index of any row store (src/clips/clip-rows.ts).
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  type ClipRow,
-  type ClipRows,
-  createClipRows,
-  type ExpiredQuery,
-  toVoiceList,
-} from '../../src/clips/clip-rows.ts';
+import { type ClipRows, createClipRows, type ExpiredQuery, toVoiceList } from '../../src/clips/clip-rows.ts';
 import { createId } from '../../src/platform/runtime/id.ts';
 import type { RowStore } from '../../src/platform/store/row-store.ts';
 import { withNotices } from '../platform/store/open-test-store.ts';
+import { clipRow } from '../platform/store/stored-clip.ts';
 
 /** `open` returns a new empty store each time. */
 export function clipTableConformance(name: string, open: () => Promise<RowStore>): void {
@@ -159,29 +154,3 @@ export function clipTableConformance(name: string, open: () => Promise<RowStore>
 
 const expiredIds = async (clips: ClipRows, query: ExpiredQuery) =>
   (await clips.listExpired(query)).map(({ clipId }) => clipId);
-
-function clipRow(given: Partial<ClipRow> = {}): ClipRow {
-  return {
-    clipId: createId('aud', 128),
-    ownerId: 'key_owner',
-    accountId: null,
-    cacheKey: createId('any'),
-    fingerprint: null,
-    origin: null,
-    speechCheck: null,
-    format: 'wav',
-    byteCount: 200_000,
-    seconds: 2.5,
-    chars: 40,
-    sampleRateHz: 44_100,
-    voiceId: 'voice',
-    voiceName: 'Voice',
-    otherVoiceIds: null,
-    warnings: '',
-    createdAtMs: 1_000,
-    expiresAtMs: 2 ** 45,
-    deletedAtMs: null,
-    usedAtMs: null,
-    ...given,
-  };
-}

@@ -3,7 +3,8 @@
 // continues at the server afterwards.
 import { status as code } from '@grpc/grpc-js';
 import { describe, test } from 'vitest';
-import { type GoogleTrouble, wavHeader as wholeWavHeader } from '../engines/google-server.ts';
+import { wavHeader } from '../../src/audio/wav.ts';
+import type { GoogleTrouble } from '../engines/google-server.ts';
 import type { ServerTrouble } from '../engines/openai-server.ts';
 import { openMisbehaving, type Trouble } from './open-misbehaving.ts';
 import { type ReportedFailure, type SpeechOutcome, type TransportName, transportNames } from './open-transports.ts';
@@ -89,7 +90,7 @@ const misbehaviours: Record<string, Misbehaviour> = {
   'sends nothing': {
     openAi: { instead: { type: 'audio/pcm', body: '' } },
     google: { sound: Buffer.alloc(0) },
-    batch: { sound: wholeWavHeader(24_000, Buffer.alloc(0)) },
+    batch: { sound: Buffer.from(wavHeader(24_000, 0)) },
     // A segment whose audio is silent is requested once more.
     end: { refused: 'engine_error', requests: 2 },
   },
@@ -214,7 +215,7 @@ test.concurrent('an unexpected sample rate is resampled', async ({ onTestFinishe
   for (const { voice, troubleOf } of Object.values(vendors)) {
     service.misbehave({});
     const { sound: whole } = await service.transports['REST, whole'](voice, text);
-    const sound = Buffer.concat([wholeWavHeader(16_000, whole), whole]);
+    const sound = Buffer.concat([wavHeader(16_000, whole.length), whole]);
     const trouble = { openAi: { wavRateHz: 16_000 }, google: { sound }, batch: { wavRateHz: 16_000 } };
     service.misbehave(troubleOf({ ...trouble, end: { requests: 1 } })!);
     for (const name of transportNames) {

@@ -2,8 +2,7 @@
 // times, and segments whose process crashes, hangs or is missing.
 import { execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -14,6 +13,7 @@ import { type LibraryRequest, libraryCodec } from '../../src/engines/espeak-ng/l
 import { withoutInnerStops } from '../../src/engines/inner-stops.ts';
 import { join as joinPieces } from '../../src/platform/pcm.ts';
 import { engineConformance } from '../conformance/engine.ts';
+import { newFolder } from '../new-folder.ts';
 import { isInstalled } from '../programs.ts';
 import { isAlive } from './is-alive.ts';
 import { type OpenedGuard, openGuard } from './open-guard.ts';
@@ -261,7 +261,7 @@ describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
   });
 
   test('is absent where it or koffi is not installed, and doctor says which package brings it', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'sonant-espeak-absent-'));
+    const folder = newFolder();
     // Copies the sources, with only the package that reads their tables.
     await cp(sources, join(folder, 'src'), { recursive: true });
     await mkdir(join(folder, 'node_modules/koffi'), { recursive: true });
@@ -281,11 +281,10 @@ describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
     const loader = `exports.load = () => { throw new Error('${fault}'); };`;
     await writeFile(join(folder, 'node_modules/koffi/koffi.js'), loader);
     expect(absent()).toEqual(report(`${library} is not installed; install it with "apt install libespeak-ng1"`));
-    await rm(folder, { recursive: true });
   });
 
   test('is ready, or turned off, or broken where another was asked for', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'sonant-espeak-library-'));
+    const folder = newFolder();
     const inspect = (name: string) => espeakNg.inspect({ library: name }, folder);
     const open = async (name: string) => espeakNg.open({ library: name }, folder);
     expect(await inspect(library)).toMatchObject({
@@ -297,6 +296,5 @@ describe('the library of eSpeak NG', { timeout: 60_000 }, () => {
     const message = expect.stringContaining('libnone-such.so');
     expect(await inspect('libnone-such.so')).toEqual({ state: 'broken', message });
     await expect(open('libnone-such.so')).rejects.toMatchObject({ reason: 'engine_unavailable', cause: { message } });
-    await rm(folder, { recursive: true });
   });
 });

@@ -1,8 +1,7 @@
 // Tests that flite's audio is complete, timed, and distinct per voice; that its program is identified by its hash, and
 // discarded after a fault or when it has grown large; its text preparation, and the assignment of its phones to the text.
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Engine, Segment, SpokenPcm, Voice } from '../../src/engines/engine.ts';
@@ -14,6 +13,7 @@ import { compileWasm, readWasm } from '../../src/engines/flite/wasi.ts';
 import { parsePhones, timeWords } from '../../src/engines/flite/word-times.ts';
 import { secondsOf } from '../../src/platform/pcm.ts';
 import { oddTexts } from '../conformance/odd-texts.ts';
+import { newFolder } from '../new-folder.ts';
 import { guardWork } from './guarded-work.ts';
 import { type OpenedGuard, openGuard } from './open-guard.ts';
 
@@ -184,13 +184,11 @@ function soundOf(text: string): string {
 }
 
 test('another build is refused, and the message says which was found', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'sonant-'));
-  const path = join(folder, 'flite.wasm');
+  const path = join(newFolder(), 'flite.wasm');
   await writeFile(path, 'not flite');
   await expect(readWasm(path)).rejects.toThrow(
     /flite\.wasm is not the expected build of flite: its SHA-256 is dd9f57fc/,
   );
-  await rm(folder, { recursive: true });
 });
 
 test('what a run leaves behind, the next does not find', () => {

@@ -11,11 +11,11 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { CloneSample, Engine, Voice } from '../../src/engines/engine.ts';
 import { google, openGoogle } from '../../src/engines/google/google.ts';
 import { cutText } from '../../src/engines/google/google-speech.ts';
-import { Failure } from '../../src/platform/errors.ts';
 import { listen } from '../free-port.ts';
 import { newFolder } from '../new-folder.ts';
 import { type GoogleTrouble, openGoogleServer } from './google-server.ts';
 import { segmentOf } from './open-guard.ts';
+import { rejection } from './rejection.ts';
 
 const signal = new AbortController().signal;
 const pcm = { samples: Int16Array.from({ length: 24_000 }, (_, n) => 9_000 * Math.sin(n / 20)), sampleRateHz: 24_000 };
@@ -40,14 +40,6 @@ const sampleIn = ({ cloning }: Engine, languageCode: string, more: Partial<Clone
 const clonedSegment = (engine: Engine, clone: Uint8Array, languageCode: string, own = languageCode) => {
   const voice: Voice = { ...engine.voices[0]!, voiceId: 'v_somebody', kind: 'cloned', languageCodes: [own] };
   return segmentOf(engine, { voice, languageCode, clone });
-};
-const refusalOf = async (promise: Promise<unknown>): Promise<Failure> => {
-  const refusal = await promise.then(
-    () => undefined,
-    (error) => error,
-  );
-  expect(refusal).toBeInstanceOf(Failure);
-  return refusal;
 };
 
 test('a clone is made of two recordings, and speaks as a stream', async () => {
@@ -82,7 +74,7 @@ describe('what Google does not take', () => {
     ['Reference audio is too noisy.', 'reference_audio'],
   ])('is the caller’s to mend: %s', async (logged, field) => {
     const { engine, cloning } = await open(refused(logged));
-    const failure = await refusalOf(cloning.make(sampleIn(engine, 'en-US'), signal));
+    const failure = await rejection(cloning.make(sampleIn(engine, 'en-US'), signal));
     expect(failure).toMatchObject({ reason: 'invalid_request', facts: { details: [{ field }] } });
     expect(JSON.stringify(failure.facts) + failure.message).not.toContain(logged);
     expect((failure.cause as Error).message).toBe('Google answers INVALID_ARGUMENT');
@@ -90,7 +82,7 @@ describe('what Google does not take', () => {
 
   test('is a consent statement other than its own', async () => {
     const { engine, cloning } = await open();
-    const failure = await refusalOf(cloning.make(sampleIn(engine, 'en-US', { consentScript: 'Sure.' }), signal));
+    const failure = await rejection(cloning.make(sampleIn(engine, 'en-US', { consentScript: 'Sure.' }), signal));
     expect(failure).toMatchObject({ reason: 'invalid_request', facts: { details: [{ field: 'consent_audio' }] } });
   });
 
@@ -103,7 +95,7 @@ describe('what Google does not take', () => {
     ['and says nothing of a key', { rest: { status: 200, body: { voice: 'secret' } } }, 'engine_error', undefined],
   ] as [string, GoogleTrouble, string, number | undefined][])('%s', async (_, trouble, reason, retryAfterSeconds) => {
     const { engine, cloning, calls } = await open(trouble);
-    const failure = await refusalOf(cloning.make(sampleIn(engine, 'en-US'), signal));
+    const failure = await rejection(cloning.make(sampleIn(engine, 'en-US'), signal));
     expect([failure.reason, failure.facts.retryAfterSeconds]).toEqual([reason, retryAfterSeconds]);
     expect(toText(failure)).not.toContain('secret');
     expect(calls).toHaveLength(1);
@@ -117,7 +109,7 @@ describe('what Google does not take', () => {
     leaving.abort(new Error('gone'));
     expect((await making).message).toBe('gone');
     await engine.close();
-    expect(await refusalOf(cloning.make(sampleIn(engine, 'en-US'), signal))).toMatchObject({
+    expect(await rejection(cloning.make(sampleIn(engine, 'en-US'), signal))).toMatchObject({
       reason: 'engine_unavailable',
     });
   });
@@ -129,7 +121,7 @@ describe('the cloning key is not disclosed', () => {
   test('when Google refuses it, and quotes it', async () => {
     const { engine } = await open();
     const speech = engine.speak(clonedSegment(engine, Buffer.from(key), 'en-US'), signal);
-    const failure = await refusalOf(Array.fromAsync(speech));
+    const failure = await rejection(Array.fromAsync(speech));
     expect(failure).toMatchObject({ reason: 'engine_error' });
     const logged = toText(failure, { depth: 20, showHidden: true }) + JSON.stringify(failure);
     expect(logged).toContain('Google answers INVALID_ARGUMENT');
@@ -139,7 +131,7 @@ describe('the cloning key is not disclosed', () => {
   test('when other things fail', async () => {
     const { engine } = await open({ failures: { count: 1, code: code.INTERNAL, logged: `cannot load ${key}` } });
     const speech = engine.speak(clonedSegment(engine, Buffer.from(key), 'en-US'), signal);
-    expect(toText(await refusalOf(Array.fromAsync(speech)))).not.toContain(key.slice(0, 10));
+    expect(toText(await rejection(Array.fromAsync(speech)))).not.toContain(key.slice(0, 10));
   });
 
   test('when Node logs all that it does', async () => {

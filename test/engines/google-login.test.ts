@@ -1,13 +1,13 @@
 // Tests each kind of Google credentials against servers on loopback that speak Google's protocols.
 import { createVerify, generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { openGoogleLogin } from '../../src/engines/google/google-login.ts';
 import { listen } from '../free-port.ts';
+import { newFolder } from '../new-folder.ts';
 
 const scope = 'https://www.googleapis.com/auth/cloud-platform';
 const keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
@@ -15,15 +15,12 @@ const privatePem = keys.privateKey.export({ type: 'pkcs8', format: 'pem' });
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sonant-google-login-'));
+  folder = newFolder();
   vi.stubEnv('CLOUDSDK_CONFIG', folder);
   for (const name of ['GOOGLE_APPLICATION_CREDENTIALS', 'GOOGLE_CLOUD_QUOTA_PROJECT', 'GCE_METADATA_HOST'])
     vi.stubEnv(name, undefined);
 });
-afterEach(() => {
-  vi.unstubAllEnvs();
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => vi.unstubAllEnvs());
 
 const save = (name: string, content: object | string) => {
   const path = join(folder, name);

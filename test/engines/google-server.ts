@@ -16,6 +16,7 @@ import {
 } from '@grpc/grpc-js';
 import { onTestFinished } from 'vitest';
 import { SsmlVoiceGender, TextToSpeech } from '../../gen/google/cloud/texttospeech/v1/cloud_tts_pb.ts';
+import { wavHeader } from '../../src/audio/wav.ts';
 import { listen } from '../free-port.ts';
 import {
   type AudioRequest,
@@ -206,7 +207,7 @@ export async function openGoogleServer(
         await sleep(state.trouble.firstDelayMs ?? 0);
         const { wavRateHz = rateHz } = state.trouble;
         const isWhole = Buffer.isBuffer(state.trouble.sound);
-        answer(null, { audioContent: isWhole ? sound : Buffer.concat([wavHeader(wavRateHz, sound), sound]) });
+        answer(null, { audioContent: isWhole ? sound : Buffer.concat([wavHeader(wavRateHz, sound.length), sound]) });
       } catch (error) {
         answer(toStatus(error));
       }
@@ -294,20 +295,4 @@ async function* readInputs(call: ServerDuplexStream<StreamRequest, unknown>, idl
     if (next.done) return;
     yield next.value;
   }
-}
-
-export function wavHeader(sampleRateHz: number, { length }: Buffer): Buffer {
-  const header = Buffer.alloc(44);
-  header.write('RIFF....WAVEfmt ', 'latin1');
-  header.write('data', 36, 'latin1');
-  header.writeUInt32LE(36 + length, 4);
-  header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(1, 20);
-  header.writeUInt16LE(1, 22);
-  header.writeUInt32LE(sampleRateHz, 24);
-  header.writeUInt32LE(sampleRateHz * 2, 28);
-  header.writeUInt16LE(2, 32);
-  header.writeUInt16LE(16, 34);
-  header.writeUInt32LE(length, 40);
-  return header;
 }

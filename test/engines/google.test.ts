@@ -1,12 +1,13 @@
 // Tests that the Google engine keeps the contract, and Google's rules, however Google behaves.
 import { status as code } from '@grpc/grpc-js';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { wavHeader } from '../../src/audio/wav.ts';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { type GoogleOptions, openGoogle } from '../../src/engines/google/google.ts';
-import { Failure } from '../../src/platform/errors.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { googleVoice } from './google-rules.ts';
-import { type GoogleTrouble, openGoogleServer, wavHeader } from './google-server.ts';
+import { type GoogleTrouble, openGoogleServer } from './google-server.ts';
+import { rejection } from './rejection.ts';
 import { runAlone } from './run-alone.ts';
 
 const options = (endpoint: string): GoogleOptions => ({
@@ -46,14 +47,6 @@ const takingLongText = (engine: Engine): Engine => {
 };
 const hear = async (engine: Engine, text = 'One two three.', voiceId = charon) =>
   (await listen(engine, text, voiceId)).flatMap(({ samples }) => [...samples]);
-const refusalOf = async (promise: Promise<unknown>): Promise<Failure> => {
-  const refusal = await promise.then(
-    () => undefined,
-    (error) => error,
-  );
-  expect(refusal).toBeInstanceOf(Failure);
-  return refusal;
-};
 
 describe('what it asks for', () => {
   test('is a stream of bare samples where the voice can', async () => {
@@ -127,7 +120,7 @@ describe('its voices', () => {
 
 describe('long text reaches Google in pieces that it takes, and all of it:', () => {
   const click = Buffer.alloc(4_800, 50);
-  const sound = Buffer.concat([wavHeader(24_000, click), click]);
+  const sound = Buffer.concat([wavHeader(24_000, click.length), click]);
   /** Calls the engine without the audio check, because the check refuses long texts whose audio is a click. */
   const speakClick = (engine: Engine, text: string, voiceId: string) =>
     Array.fromAsync(engine.speak(segment(engine, text, voiceId), new AbortController().signal));
@@ -153,7 +146,7 @@ describe('long text reaches Google in pieces that it takes, and all of it:', () 
 
   test('and once only', async () => {
     const { engine, calls } = await open({ sentenceBytesMax: 50 });
-    expect(await refusalOf(hear(engine, 'word '.repeat(80)))).toMatchObject({ reason: 'engine_error' });
+    expect(await rejection(hear(engine, 'word '.repeat(80)))).toMatchObject({ reason: 'engine_error' });
     expect(calls).toHaveLength(2);
   });
 });
@@ -169,10 +162,10 @@ describe('the sound', () => {
     const { engine, state } = await open({ wavRateHz: 16_000 });
     expect((await listen(engine, 'One.', neural))[0]!.sampleRateHz).toBe(16_000);
     const sound = Buffer.alloc(8_000, 50);
-    state.trouble = { sound: Buffer.concat([wavHeader(22_050, sound), sound]) };
+    state.trouble = { sound: Buffer.concat([wavHeader(22_050, sound.length), sound]) };
     expect((await listen(engine, 'One.', charon))[0]!.sampleRateHz).toBe(22_050);
     state.trouble = { wavRateHz: 4_000 };
-    expect(await refusalOf(hear(engine, 'One.', neural))).toMatchObject({ reason: 'engine_error' });
+    expect(await rejection(hear(engine, 'One.', neural))).toMatchObject({ reason: 'engine_error' });
   });
 
   test('keeps one rate through a segment', async () => {
@@ -183,7 +176,7 @@ describe('the sound', () => {
         state.trouble = {};
       }
     })();
-    expect(await refusalOf(changing)).toMatchObject({ reason: 'engine_error' });
+    expect(await rejection(changing)).toMatchObject({ reason: 'engine_error' });
   });
 });
 
@@ -208,7 +201,7 @@ describe('where Google fails', () => {
         ...trouble,
         ...(trouble.failures && { failures: { ...trouble.failures } }),
       });
-      const failure = await refusalOf(hear(engine, 'One two three.', voiceId));
+      const failure = await rejection(hear(engine, 'One two three.', voiceId));
       expect(failure).toMatchObject({ reason });
       expect(failure.facts.retryAfterSeconds).toBe(retryAfterSeconds);
       expect(failure.message).not.toMatch(/Google|as the test/);
@@ -244,7 +237,7 @@ describe('where Google fails', () => {
   test('not being there is a failure that may pass', async () => {
     const { engine, close } = await open();
     await close();
-    const failure = await refusalOf(hear(engine));
+    const failure = await rejection(hear(engine));
     expect([failure.reason, failure.facts.retryAfterSeconds]).toEqual(['engine_unavailable', 0]);
   });
 });

@@ -1,6 +1,7 @@
 // Tests that a speech server that misbehaves on purpose costs little memory and time, and learns and reveals nothing.
 import { status as code } from '@grpc/grpc-js';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { wavHeader } from '../../src/audio/wav.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openGoogle } from '../../src/engines/google/google.ts';
 import { openOpenAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
@@ -9,7 +10,7 @@ import { Failure } from '../../src/platform/errors.ts';
 import { createLog } from '../../src/platform/telemetry/log.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { googleVoice } from './google-rules.ts';
-import { type GoogleTrouble, openGoogleServer, wavHeader } from './google-server.ts';
+import { type GoogleTrouble, openGoogleServer } from './google-server.ts';
 import { segmentOf } from './open-guard.ts';
 import { openOpenAiServer, type ServerTrouble } from './openai-server.ts';
 import { openTone } from './tone-engine.ts';
@@ -95,7 +96,9 @@ describe('bytes without an end', () => {
 
 test('WAVs of one sample become pieces of at least 10 ms', async () => {
   const sample = Buffer.alloc(2, 9);
-  const wavs = Buffer.concat(Array.from({ length: 24_000 }, () => Buffer.concat([wavHeader(24_000, sample), sample])));
+  const wavs = Buffer.concat(
+    Array.from({ length: 24_000 }, () => Buffer.concat([wavHeader(24_000, sample.length), sample])),
+  );
   const { engine } = await open({ instead: { type: 'audio/wav', body: wavs } });
   const pieces = await speak(engine);
   expect(pieces.reduce((sum, { samples }) => sum + samples.length, 0)).toBe(24_000);

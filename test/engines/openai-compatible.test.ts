@@ -2,6 +2,7 @@
 import { inspect } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';
+import { wavHeader } from '../../src/audio/wav.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import {
   type OpenAiCompatibleOptions,
@@ -11,7 +12,8 @@ import {
 import { Failure, type Reason } from '../../src/platform/errors.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { segmentOf } from './open-guard.ts';
-import { openOpenAiServer, type ServerTrouble, wavHeader } from './openai-server.ts';
+import { openOpenAiServer, type ServerTrouble } from './openai-server.ts';
+import { rejection } from './rejection.ts';
 import { runAlone } from './run-alone.ts';
 
 const options = (url: string): OpenAiCompatibleOptions => ({
@@ -40,13 +42,6 @@ async function open(trouble: ServerTrouble = {}) {
 }
 const hear = async (engine: Engine, text?: string) =>
   (await Array.fromAsync(runAlone(engine, segment(engine, text), signal))).flatMap(({ samples }) => [...samples]);
-const refusalOf = (promise: Promise<unknown>): Promise<Failure> =>
-  promise.then(
-    () => {
-      throw new Error('it was not refused');
-    },
-    (error) => error,
-  );
 
 test.each([
   ['http://a/v1', true],
@@ -134,7 +129,7 @@ describe('the sound', () => {
 const failing = (status: number, headers?: Record<string, string>): ServerTrouble => ({
   failures: { count: 9, status, ...(headers && { headers }), body: '{"error":{"message":"secret words"}}' },
 });
-const instead = (type: string, body: string | Buffer): ServerTrouble => ({ instead: { type, body } });
+const instead = (type: string, body: string | Uint8Array): ServerTrouble => ({ instead: { type, body } });
 
 describe('a server that fails', () => {
   test.each<[string, ServerTrouble, Reason, number | undefined]>([
@@ -170,14 +165,14 @@ describe('a server that fails', () => {
     ['with an MP3', instead('audio/mpeg', Buffer.alloc(5_000, 0x55)), 'engine_error', undefined],
     ['with nothing', instead('audio/pcm', ''), 'engine_error', undefined],
     ['with silence', instead('audio/pcm', Buffer.alloc(48_000)), 'engine_error', undefined],
-    ['with a WAV of nothing', instead('audio/wav', wavHeader(24_000)), 'engine_error', undefined],
-    ['with half a WAV', instead('audio/wav', wavHeader(24_000).subarray(0, 30)), 'engine_error', undefined],
+    ['with a WAV of nothing', instead('audio/wav', wavHeader(24_000, Infinity)), 'engine_error', undefined],
+    ['with half a WAV', instead('audio/wav', wavHeader(24_000, Infinity).subarray(0, 30)), 'engine_error', undefined],
     ['with a WAV of an odd rate', { wavRateHz: 400_000_000 }, 'engine_error', undefined],
     ['with what calls itself a WAV', instead('audio/wav', `RIFF${'\x07'.repeat(9_000)}`), 'engine_error', undefined],
     ['with half a sample too much', instead('audio/pcm', Buffer.alloc(4_801, 0x11)), 'engine_error', undefined],
   ])('%s', async (_, trouble, reason, retryAfterSeconds) => {
     const { engine, requests } = await open(trouble);
-    const failure = await refusalOf(hear(engine));
+    const failure = await rejection(hear(engine));
     expect([failure.reason, failure.facts.retryAfterSeconds]).toEqual([reason, retryAfterSeconds]);
     expect(failure.message).not.toMatch(/127\.0\.0\.1|secret/);
     expect(requests).toHaveLength(1);
@@ -185,14 +180,14 @@ describe('a server that fails', () => {
 
   test('once, and then speaks', async () => {
     const { engine, requests } = await open({ failures: { count: 1, status: 500 } });
-    expect(await refusalOf(hear(engine))).toMatchObject({ reason: 'engine_error', facts: { retryAfterSeconds: 0 } });
+    expect(await rejection(hear(engine))).toMatchObject({ reason: 'engine_error', facts: { retryAfterSeconds: 0 } });
     expect((await hear(engine)).length).toBeGreaterThan(1_000);
     expect(requests).toHaveLength(2);
   });
 
   test('and names the date when it is back', async () => {
     const { engine } = await open(failing(503, { 'Retry-After': new Date(Date.now() + 50_000).toUTCString() }));
-    const { retryAfterSeconds } = (await refusalOf(hear(engine))).facts;
+    const { retryAfterSeconds } = (await rejection(hear(engine))).facts;
     expect(retryAfterSeconds).toBeGreaterThan(20);
     expect(retryAfterSeconds).toBeLessThanOrEqual(50);
   });
@@ -203,7 +198,7 @@ describe('a server that fails', () => {
   ])('%s is left as soon as it is given up', async (_, trouble) => {
     const { engine, requests, state } = await open(trouble);
     const leaving = new AbortController();
-    const speaking = refusalOf(Array.fromAsync(runAlone(engine, segment(engine), leaving.signal)));
+    const speaking = rejection(Array.fromAsync(runAlone(engine, segment(engine), leaving.signal)));
     await expect.poll(() => requests.length).toBe(1);
     leaving.abort(new Failure('engine_timeout'));
     expect(await speaking).toBe(leaving.signal.reason);

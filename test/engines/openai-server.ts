@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http';
 import { json as readJson } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
+import { wavHeader } from '../../src/audio/wav.ts';
 import { listen } from '../free-port.ts';
 import { openTone } from './tone-engine.ts';
 
@@ -22,7 +23,7 @@ export interface ServerTrouble {
   pieceBytes?: number;
   pieceDelayMs?: number;
   /** Answers 200 with only this body. */
-  instead?: { type: string; body: string | Buffer };
+  instead?: { type: string; body: string | Uint8Array };
   /** Sends a WAV header with this rate before the samples. */
   wavRateHz?: number;
   /** The answer to a request for the list of voices. If undefined, the server has no such path. */
@@ -94,7 +95,7 @@ export async function openOpenAiServer(
     const sound = await soundOf(tone, body).catch(() => undefined);
     if (!sound) return void response.writeHead(400).end('{"error":{"message":"too long"}}');
     response.writeHead(200, { 'Content-Type': wavRateHz ? 'audio/wav' : 'audio/pcm' });
-    await send(response, wavRateHz ? Buffer.concat([wavHeader(wavRateHz), sound]) : sound);
+    await send(response, wavRateHz ? Buffer.concat([wavHeader(wavRateHz, Infinity), sound]) : sound);
   });
   const serverPort = await listen(server);
   onClose(async () => {
@@ -111,18 +112,4 @@ async function soundOf(tone: ReturnType<typeof openTone>, { voice, input }: { vo
   const pieces = tone.speak({ ...segment, voice: known }, new AbortController().signal);
   const all = await Array.fromAsync(pieces);
   return Buffer.concat(all.map(({ samples }) => Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)));
-}
-
-export function wavHeader(rateHz: number): Buffer {
-  const header = Buffer.alloc(44);
-  header.write('RIFF\xff\xff\xff\xffWAVEfmt ', 'latin1');
-  header.writeUInt32LE(16, 16);
-  header.writeUInt16LE(1, 20);
-  header.writeUInt16LE(1, 22);
-  header.writeUInt32LE(rateHz, 24);
-  header.writeUInt32LE(rateHz * 2, 28);
-  header.writeUInt16LE(2, 32);
-  header.writeUInt16LE(16, 34);
-  header.write('data\xff\xff\xff\xff', 36, 'latin1');
-  return header;
 }

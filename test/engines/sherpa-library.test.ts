@@ -13,7 +13,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { arch, platform } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -26,6 +25,7 @@ import toolsFile from '../../tools/package.json' with { type: 'json' };
 import lockFile from '../../tools/package-lock.json' with { type: 'json' };
 import { serve } from '../app/cli/serving-program.ts';
 import { runSonant } from '../app/cli/sonant-program.ts';
+import { listen } from '../free-port.ts';
 import { type Mirror, openMirror, sha256Of } from '../library/models/model-mirror.ts';
 import { newFolder } from '../new-folder.ts';
 import { bzip2, tarOf } from '../platform/archives/archive-writer.ts';
@@ -60,9 +60,8 @@ async function openNpmRegistry(
     const dist = { tarball: `${url}/${name}/-/${name}.tgz`, integrity: integrityOf(bytes) };
     response.setHeader('Content-Type', 'application/json');
     response.end(JSON.stringify({ name, versions: { [version]: { name, version, dist } } }));
-  }).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  const url = `http://127.0.0.1:${await listen(server)}`;
   return {
     url,
     integrity: Object.fromEntries([...tarballs].map(([name, bytes]) => [name, integrityOf(bytes)])),

@@ -10,6 +10,7 @@ import { barePcm } from '../../src/engines/pcm-stream.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { type Pcm, samplesOf } from '../../src/platform/pcm.ts';
 import { joinPcm, segmentOf } from './open-guard.ts';
+import { rejection } from './rejection.ts';
 import { openVendor, type VendorName, type VendorTrouble, vendors, wavHead } from './speech-vendors.ts';
 
 const signal = new AbortController().signal;
@@ -26,11 +27,6 @@ async function open(vendorName: VendorName, trouble: VendorTrouble = {}, form: F
   return { ...opened, server, speak };
 }
 const whole = (pieces: readonly Pcm[]) => joinPcm(pieces);
-const rejection = (work: Promise<unknown>): Promise<Failure> =>
-  work.then(
-    () => expect.unreachable('it does not fail'),
-    (error) => error,
-  );
 
 interface Row {
   model: string;

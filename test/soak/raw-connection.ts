@@ -34,7 +34,7 @@ export function openRaw(port: number, localAddress?: string): Raw {
   };
 }
 
-export function frame(type: number, flags: number, streamId: number, payload: Uint8Array): Buffer {
+export function frame(type: number, flags: number, streamId: number, payload: Uint8Array = Buffer.alloc(0)): Buffer {
   const head = Buffer.alloc(9);
   head.writeUIntBE(payload.length, 0, 3);
   head.writeUInt8(type, 3);
@@ -43,10 +43,7 @@ export function frame(type: number, flags: number, streamId: number, payload: Ui
   return Buffer.concat([head, payload]);
 }
 
-export const preface = Buffer.concat([
-  Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
-  frame(4, 0, 0, Buffer.alloc(0)),
-]);
+export const preface = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, 0)]);
 
 /** Literal headers: https://www.rfc-editor.org/rfc/rfc7541#section-6.2.2 */
 export function hpack(headers: Readonly<Record<string, string>>): Buffer {

@@ -1,6 +1,5 @@
 // Tests `sonant book` without interruptions (for these see book.programs.ts): a file with marks and captions results.
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -12,12 +11,12 @@ import {
 } from '../../../src/app/cli/book-request.ts';
 import { createProgressBar, createTimeLeft } from '../../../src/app/cli/progress.ts';
 import { container, opf, page, pngOf, writeEpub } from '../../library/books/epub-writer.ts';
+import { newFolder } from '../../new-folder.ts';
 import { runMain } from './run-main.ts';
 import { runSonant } from './sonant-program.ts';
 
-let folder: string;
+const folder = newFolder(afterAll);
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'sonant-book-'));
   const chapter = (n: number) => page(`<h2>Chapter ${n}</h2><p>The lamp went out on day ${n}. Nobody saw it.</p>`);
   const epub = writeEpub({
     'META-INF/container.xml': container(),
@@ -33,7 +32,6 @@ beforeAll(() => {
   });
   writeFileSync(join(folder, 'ledger.epub'), epub);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const sonant = (...args: string[]) => runMain(folder, ['book', ...args]);
 

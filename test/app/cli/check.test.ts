@@ -1,9 +1,9 @@
 // Tests `sonant check` with a server that speaks OpenAI's transcription API, answers as a test asks, and can misbehave.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { wavFile } from '../../../src/audio/wav.ts';
+import { newFolder } from '../../new-folder.ts';
 import {
   openTranscriptionServer,
   type Transcription,
@@ -11,22 +11,18 @@ import {
 } from '../../speech/transcription-server.ts';
 import { runMain } from './run-main.ts';
 
-let folder: string;
+const folder = newFolder(afterAll);
 let answer: (asked: Transcription) => TranscriptionAnswer;
 let server: Awaited<ReturnType<typeof openTranscriptionServer>>;
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'sonant-check-'));
   const sound = Float32Array.from({ length: 16_000 * 320 }, (_, n) => (Math.floor(n / 16_000) % 10 < 9 ? 0.2 : 0));
   writeFileSync(join(folder, 'short.wav'), wavFile(sound.subarray(0, 64_000), 16_000));
   writeFileSync(join(folder, 'long.wav'), wavFile(sound, 16_000));
   writeFileSync(join(folder, 'text.txt'), 'Please do not open the red door.');
   server = await openTranscriptionServer((asked) => answer(asked));
 });
-afterAll(() => {
-  server.close();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => server.close());
 beforeEach(() => {
   server.asked.length = 0;
 });

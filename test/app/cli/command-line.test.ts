@@ -1,9 +1,8 @@
 // Tests the exit codes and messages of further commands in the test's process, and each command once as a program.
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
@@ -23,7 +22,7 @@ import { webhookCommand } from '../../../src/app/cli/webhook.ts';
 import { openKeys, openUsage } from '../../../src/app/command-line.ts';
 import { versionText } from '../../../src/platform/runtime/installation.ts';
 import { openOpenAiServer } from '../../engines/openai-server.ts';
-import { freePort } from '../../free-port.ts';
+import { freePort, listen } from '../../free-port.ts';
 import { newFolder } from '../../new-folder.ts';
 import { testCertificate } from '../../transports/rpc/test-certificate.ts';
 import { runMain } from './run-main.ts';
@@ -266,10 +265,9 @@ test('doctor counts the webhook secrets that the secret of the service does not 
 });
 
 test('serve reports all mistakes of the settings at once, with the ports in use, and doctor finds the same', async () => {
-  const other = createServer().listen(0, '127.0.0.1');
+  const other = createServer();
   onTestFinished(() => void other.close());
-  await once(other, 'listening');
-  const busy = `127.0.0.1:${(other.address() as AddressInfo).port}`;
+  const busy = `127.0.0.1:${await listen(other)}`;
   const env = {
     SONANT_DATA_DIR: 'signing',
     SONANT_HTTP_ADDR: busy,
@@ -319,18 +317,16 @@ async function doctorWithIssuer(answerTo: (path: string, root: string) => object
     response.setHeader('Content-Type', 'application/json');
     if (typeof answer === 'number') response.writeHead(answer).end();
     else if (answer) response.end(JSON.stringify(answer));
-  }).listen(0, '127.0.0.1');
+  });
   onTestFinished(() => {
     issuer.close();
     issuer.closeAllConnections();
   });
-  await once(issuer, 'listening');
-  const { port } = issuer.address() as AddressInfo;
   const env = {
     SONANT_DATA_DIR: 'issued',
     SONANT_HTTP_ADDR: '127.0.0.1:0',
     SONANT_GRPC_ADDR: '127.0.0.1:0',
-    SONANT_OIDC_ISSUER: `http://127.0.0.1:${port}`,
+    SONANT_OIDC_ISSUER: `http://127.0.0.1:${await listen(issuer)}`,
     SONANT_OIDC_CLIENT_ID: 'sonant',
     SONANT_OIDC_SUBJECTS: '*',
   };

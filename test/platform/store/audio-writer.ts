@@ -9,7 +9,7 @@ import { openLocalClips } from '../../../src/clips/stores/local-clips.ts';
 import { createId } from '../../../src/platform/runtime/id.ts';
 import { openSqlite } from '../../../src/platform/store/sqlite.ts';
 import { openKeys } from '../../accounts/keys/open-keys.ts';
-import { clipBytes } from './clip-bytes.ts';
+import { clipBytes, clipRow } from './stored-clip.ts';
 
 const folder = process.argv[2]!;
 const store = await openSqlite(join(folder, 'sonant.db'));
@@ -25,24 +25,7 @@ async function storeClips(): Promise<never> {
     const draft = await clips.create(clipId, 'audio/wav');
     for (let from = 0; from < bytes.length; from += 32_768) await draft.write(bytes.subarray(from, from + 32_768));
     await draft.commit();
-    await clipRows.add({
-      clipId,
-      ownerId: 'key_owner',
-      accountId: null,
-      usedAtMs: null,
-      cacheKey: clipId,
-      format: 'wav',
-      byteCount: bytes.length,
-      seconds: 1,
-      chars: 1,
-      sampleRateHz: 44_100,
-      voiceId: 'voice',
-      voiceName: 'Voice',
-      warnings: '',
-      createdAtMs: Date.now(),
-      ...{ otherVoiceIds: null, deletedAtMs: null, fingerprint: null, origin: null, speechCheck: null },
-      expiresAtMs: Date.now() + 1_000_000,
-    });
+    await clipRows.add(clipRow({ clipId, byteCount: bytes.length, expiresAtMs: Date.now() + 1_000_000 }));
     acknowledge(clipId);
   }
 }

@@ -13,7 +13,7 @@ import { openLocalClips } from '../../../src/clips/stores/local-clips.ts';
 import { openSqlite } from '../../../src/platform/store/sqlite.ts';
 import { isLongRun } from '../../long/run-length.ts';
 import { newFolder } from '../../new-folder.ts';
-import { clipBytes } from './clip-bytes.ts';
+import { clipBytes } from './stored-clip.ts';
 
 const folder = newFolder(afterAll);
 

@@ -1,10 +1,10 @@
 // Tests the listener of an unreachable database: the memory left by a failed connection.
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import v8 from 'node:v8';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { PostgresListener } from '../../../src/platform/store/postgres.ts';
+import { listen } from '../../free-port.ts';
 
 /** Counts objects in use: a full collection runs first. */
 const countClients = () => v8.queryObjects(pg.Client, { format: 'count' });
@@ -14,10 +14,9 @@ test('connections that failed are not kept', async () => {
   const server = createServer((socket) => {
     connects++;
     socket.destroy();
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
+  const port = await listen(server);
   onTestFinished(() => void server.close());
-  const { port } = server.address() as AddressInfo;
   const before = countClients();
   const listener = new PostgresListener({ host: '127.0.0.1', port, user: 'nobody', database: 'none' });
   listener.listen('keys', () => {});

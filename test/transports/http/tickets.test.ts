@@ -1,10 +1,7 @@
 // Tests tickets for streams and for live speech: who may use them, how often, for what, and how they become invalid.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { createServer, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -16,6 +13,8 @@ import { openStore } from '../../../src/platform/store/open-store.ts';
 import { toStoredRequest } from '../../../src/speech/request.ts';
 import { readEventBody } from '../../../src/transports/http/synthesis/speech-body.ts';
 import { createStorage } from '../../distributed/storage.ts';
+import { listen } from '../../free-port.ts';
+import { newFolder } from '../../new-folder.ts';
 import { type ReadEvent, readEvents } from './event-reader.ts';
 import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
@@ -112,13 +111,12 @@ describe('a ticket', () => {
   });
 
   test('for a single letter counts too, is valid at any replica, and stores no key, sealed or not', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'sonant-tickets-'));
+    const folder = newFolder();
     const { settings } = await createStorage(folder);
     const config = loadConfig({ env: settings, folder, engines: [] });
     const stores = await Promise.all([1, 2].map(() => openStore(config)));
     onTestFinished(async () => {
       for (const store of stores) await store.close();
-      rmSync(folder, { recursive: true });
     });
     const [here, there] = stores.map((store) =>
       createTickets({ rows: createTicketRows(store), seal: createSeal('a secret of both') }),
@@ -148,10 +146,9 @@ describe('a ticket', () => {
     const listener = createServer((socket) => {
       sockets.push(socket);
       gateway.gateway.accept(socket);
-    }).listen(0, '127.0.0.1');
+    });
     onTestFinished(() => void listener.close());
-    await once(listener, 'listening');
-    const { port } = listener.address() as AddressInfo;
+    const port = await listen(listener);
     const body = {
       voice_id: 'tone-low',
       text_chunks: ['one two three four five six seven eight nine ten eleven twelve'],

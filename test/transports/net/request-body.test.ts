@@ -2,7 +2,7 @@
 import { type EventEmitter, once } from 'node:events';
 import { createServer as createHttp1Server, request as requestHttp1 } from 'node:http';
 import { connect, createServer } from 'node:http2';
-import { type AddressInfo, connect as connectSocket } from 'node:net';
+import { connect as connectSocket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { toFailure } from '../../../src/platform/errors.ts';
 import { bodyPaceBytes, bodyPaceMs, bodySlotsMax, slotlessBytesMax } from '../../../src/platform/net/request-limits.ts';
@@ -114,13 +114,12 @@ async function openOwned() {
         outcomes.push(outcome);
         response.end();
       });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  });
+  const port = await listen(server);
   onTestFinished(() => {
     server.close();
     server.closeAllConnections();
   });
-  const { port } = server.address() as AddressInfo;
   /** Sends the beginning of a body. Returns the function that sends the rest. */
   const begin = (account: string, bytes: number) => {
     const sent = requestHttp1({ port, method: 'POST', path: `/${account}` }).on('error', () => {});

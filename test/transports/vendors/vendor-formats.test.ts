@@ -2,15 +2,15 @@
 // WAV, 32 kHz, and bit rates of MP3.
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { decodeRecording } from '../../../src/audio/recording/recording.ts';
 import { readWavHeader } from '../../../src/audio/wav-reader.ts';
 import { mp3Frames } from '../../audio/mp3-frames.ts';
+import { newFolder } from '../../new-folder.ts';
 import { findProgram, isInstalled } from '../../programs.ts';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 
@@ -139,7 +139,7 @@ test.skipIf(!isInstalled('ffmpeg'))('OpenAI: the encoder of AAC ends with its re
 
 /** Puts a program before ffmpeg that counts how often it is started. Returns the number of starts so far. */
 function countEncoders(): () => number {
-  const folder = mkdtempSync(join(tmpdir(), 'sonant-aac-'));
+  const folder = newFolder();
   const starts = join(folder, 'starts');
   writeFileSync(starts, '');
   const script = `#!/bin/sh\necho >> '${starts}'\nexec '${join(findProgram('ffmpeg')!, 'ffmpeg')}' "$@"\n`;
@@ -148,7 +148,6 @@ function countEncoders(): () => number {
   process.env.PATH = [folder, PATH].join(delimiter);
   onTestFinished(() => {
     process.env.PATH = PATH;
-    rmSync(folder, { recursive: true });
   });
   return () => readFileSync(starts, 'utf8').length;
 }
