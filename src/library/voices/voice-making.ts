@@ -6,10 +6,9 @@ import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { createId } from '../../platform/runtime/id.ts';
 import { SlotQueue } from '../../platform/runtime/slot-queue.ts';
 import { type Lexicons, lookUpLexicons, ownerOf, type StoredVoice, type Voices } from '../../speech.ts';
-import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
 import { type CloneMaking, forgetClones, type MadeClone, type MadeClones, type PreparedClone } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
-import { checkSpoken, enginesFor, languagesOf } from './voice-bindings.ts';
+import { checkSpeakers, checkSpoken, enginesFor, languagesOf, type SpeakerChecks } from './voice-bindings.ts';
 import { type NewVoice, takenFault, toNewRow, type VoiceChanges } from './voice-changes.ts';
 import {
   type CloneFields,

@@ -14,10 +14,9 @@ import {
   type Voices,
   voicesFor,
 } from '../../speech.ts';
-import { checkSpeakers, type SpeakerChecks } from './blend-fields.ts';
 import type { CloneMaking, PreparedClone } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
-import { checkSpoken, enginesFor } from './voice-bindings.ts';
+import { checkSpeakers, checkSpoken, enginesFor, type SpeakerChecks } from './voice-bindings.ts';
 import type { VoiceCache } from './voice-cache.ts';
 import { createVoiceChanges, invalidVoiceId, type NewVoice, type RowDraft, toNewRow } from './voice-changes.ts';
 import {
