@@ -116,8 +116,7 @@ export function createClips(options: ClipsOptions) {
         async readReceipt(audioId, ownerId) {
           const row = await records.find(audioId);
           if (row?.ownerId !== ownerId) throw new Failure('not_found', { message: 'Audio not found for this key.' });
-          if (row.expiresAtMs <= Date.now()) throw new Failure('audio_expired');
-          return openReceipt(clips, audioId, openSigner);
+          return openReceipt(clips, row, openSigner);
         },
       };
     },

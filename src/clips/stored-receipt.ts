@@ -122,9 +122,14 @@ export async function receiptNameOf(clips: Pick<ClipStore, 'open'>, audioId: str
 
 export type SignedReceipt = Awaited<ReturnType<typeof openReceipt>>;
 
-/** Reads a receipt and signs it. Throws `not_found` if the audio has none. */
-export async function openReceipt(clips: Pick<ClipStore, 'open'>, audioId: string, openSigner: OpenSigner | undefined) {
-  const bytes = openSigner && (await readBeside(clips, receiptOf(audioId)));
+/** Reads the receipt of live audio and signs it. Throws `not_found` if the audio has none. */
+export async function openReceipt(
+  clips: Pick<ClipStore, 'open'>,
+  clip: Pick<ClipRow, 'clipId' | 'expiresAtMs'> | undefined,
+  openSigner: OpenSigner | undefined,
+) {
+  if (!clip || clip.expiresAtMs <= Date.now()) throw new Failure('audio_expired');
+  const bytes = openSigner && (await readBeside(clips, receiptOf(clip.clipId)));
   if (!bytes) throw new Failure('not_found', { message: openSigner ? noReceipt : noSigner });
   return { receipt: bytes.toString(), signature: signDetached(await openSigner(), bytes) };
 }

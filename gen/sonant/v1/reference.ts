@@ -388,7 +388,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "GetJobReceipt",
-          "comment": "Returns the signed receipt of a job that has succeeded, with the receipt of each chapter: what was spoken, how each segment was checked, and the hashes of the sound. A chapter that was spoken by an earlier version has none.\n\nFails with NOT_FOUND (NOT_FOUND) until the job has succeeded, and if the service does not mark audio.",
+          "comment": "Returns the signed receipt of a job that has succeeded, with the receipt of each chapter: what was spoken, how each segment was checked, and the hashes of the sound. A chapter that was spoken by an earlier version has none.\n\nFails with NOT_FOUND (NOT_FOUND) until the job has succeeded, and if the service does not mark audio; with NOT_FOUND (AUDIO_EXPIRED) if the audio was deleted, also because the consent for its voice was withdrawn.",
           "input": "GetJobReceiptRequest",
           "output": "GetJobReceiptResponse",
           "isStream": false,

@@ -89,7 +89,7 @@ export function openJobs(options: JobsOptions) {
     async readReceipt(callerId: string, jobId: string): Promise<SignedReceipt> {
       const { audioId } = await findRow(callerId, jobId);
       if (audioId === null) throw new Failure('not_found', { message: 'A job has no receipt until it has succeeded.' });
-      return openReceipt(tools.clips, audioId, options.openSigner);
+      return openReceipt(tools.clips, await index.find(audioId), options.openSigner);
     },
 
     /** Adds the job. If its owner already has a job with this id, returns that job, which must be the same. */

@@ -278,6 +278,14 @@ describe('the receipt of a job', () => {
     expect(await stored()).toBe(0);
   });
 
+  test('is not returned once its audio has ended, also before it is removed', async () => {
+    const { create, untilEnded, sendJobs, rows } = await openJobsGateway(signing);
+    const { id } = await create();
+    const { audio_url: url } = await untilEnded(id);
+    await rows.expireAt([/aud_\w+/.exec(url)![0]], Date.now());
+    expect((await failureOf(await sendJobs(`/${id}/receipt`))).slice(0, 2)).toEqual([410, 'audio_expired']);
+  });
+
   let [good, bad]: Pcm[] = [];
   beforeAll(async () => {
     [good] = (await speakFlite([sentences[0]!])) as [Pcm];
