@@ -20,6 +20,7 @@ import {
   heardTurnsMax,
   liveIdleMs,
   liveNoticeCharsMax,
+  liveReadMs,
   liveWaitingCharsMax,
   liveWaitingTurnsMax,
 } from './call-limits.ts';
@@ -282,11 +283,17 @@ export class LiveSession {
 
   /** Speaks an incomplete text if no more text arrives within `inMs` and all earlier text has been spoken. */
   #pauseLater(turn: LiveTurn, inMs = this.#options.start.bufferMs): void {
-    this.#pause = setTimeout(() => {
+    const pause = () => {
       if (!turn.isCaughtUp) return this.#pauseLater(turn, Math.max(inMs, catchUpCheckMs));
       turn.text.pause();
       this.#wake();
-    }, inMs).unref();
+    };
+    if (inMs <= liveReadMs) this.#pause = setTimeout(pause, inMs).unref();
+    else {
+      // If the process was busy, text that has arrived is read during the last part of the wait.
+      const wait = () => (this.#pause = setTimeout(pause, liveReadMs).unref());
+      this.#pause = setTimeout(wait, inMs - liveReadMs).unref();
+    }
   }
 
   #interrupt({ playedMs, turn: heard }: { playedMs?: number | undefined; turn?: number | undefined }): void {

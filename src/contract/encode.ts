@@ -43,7 +43,7 @@ export function writeMessage(desc: DescMessage, init: Init): Record<string, unkn
   const json: Record<string, unknown> = {};
   for (const { name, local, outer, unset, isNullIfEmpty, isOmittedIfEmpty, write } of writerOf(desc)) {
     const value = outer === undefined ? init[local] : init[outer]?.[local];
-    if (isOmittedIfEmpty && (value === undefined || value.length === 0)) continue;
+    if (isOmittedIfEmpty && (!value || value.length === 0)) continue;
     const isUnset = value === undefined || (isNullIfEmpty && (value === '' || value.length === 0));
     json[name] = isUnset ? unset : write ? write(value) : value;
   }

@@ -1,6 +1,7 @@
 // Tests live speech over WebSocket, with Node's own client, which shares no code with the server.
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { openTestGateway } from './open-gateway.ts';
 import { connectRaw, toRequest } from './raw-http.ts';
@@ -106,6 +107,18 @@ test('a text that is cut in the middle of a character is joined, and half a char
     expect(details).toMatchObject([{ field: 'more' in half ? 'more' : 'text', reason: 'encoding' }]);
     expect(await refused.closed).toBe(1008);
   }
+});
+
+test('text that arrives while the process is busy is not late', async () => {
+  const { opened, send, until } = openLive();
+  await opened;
+  send({ ...start, timestamps: 'word', buffer_ms: 500, unknown: true }, { type: 'text', text: 'Good ' });
+  await until('warning');
+  for (let turn = 0; turn < 20; turn++) await setImmediate();
+  send({ type: 'text', text: 'morning.' }, { type: 'end' });
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+  const told = (await until('done')).flatMap((message) => ('words' in message ? [message.words] : []));
+  expect(told).toMatchObject([[{ text: 'Good' }, { text: 'morning' }]]);
 });
 
 test('of white space nothing is counted, as nothing is charged', async () => {
