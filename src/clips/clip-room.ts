@@ -237,7 +237,7 @@ function createDiskWatch(clips: Pick<ClipStore, 'disk'>) {
   };
 }
 
-/** Overhead per clip: its row, its captions, and the unused rest of its last disk block. */
+/** Overhead per clip: its row, its captions and receipt, and the unused rest of its last disk block. */
 const bytesPerClip = 4096;
 const countAgainMsMin = 30_000;
 /** Largest share of time that is spent on counting. */

@@ -66,7 +66,7 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
   }
 }
 
-/** If the work fails, removes the file and its captions, which otherwise only the store's daily cleanup would remove. */
+/** If the work fails, removes the file and what lies beside it, which otherwise only the store's daily cleanup would remove. */
 async function removeOnFailure(work: Promise<void>, audioId: string, { clips, onFault }: JobTools): Promise<void> {
   try {
     await work;
