@@ -56,7 +56,8 @@ function createJobHandlers(jobs: Omit<Jobs, 'sweep' | 'close'>, links: FileLinks
       },
     ),
     getJob: ({ jobId }: GetJobRequest, { caller }: Call) => view(jobs.find(caller.callerId, jobId)),
-    getJobReceipt: ({ jobId }: GetJobReceiptRequest, { caller }: Call) => jobs.readReceipt(caller.callerId, jobId),
+    getJobReceipt: ({ jobId }: GetJobReceiptRequest, { caller, signal }: Call) =>
+      jobs.readReceipt(caller.callerId, jobId, signal),
     async *watchJob({ jobId, afterRevision }: WatchJobRequest, call: Call) {
       const { callerId } = call.caller;
       for await (const change of jobs.watch({ callerId, jobId, afterRevision: Number(afterRevision) }, call)) {

@@ -14,5 +14,6 @@ export const createProvenanceHandlers = ({ inspect, readReceipt }: ProvenanceOpt
   ({
     inspectAudio: ({ file, audioId }: InspectAudioRequest, { caller: { accountId }, signal }: Call) =>
       inspect({ file, audioId, accountId }, signal),
-    getAudioReceipt: ({ audioId }: GetAudioReceiptRequest, { caller }: Call) => readReceipt(audioId, caller.callerId),
+    getAudioReceipt: ({ audioId }: GetAudioReceiptRequest, { caller, signal }: Call) =>
+      readReceipt(audioId, caller.callerId, signal),
   }) satisfies Handlers<typeof ProvenanceService>;

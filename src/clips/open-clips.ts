@@ -68,7 +68,7 @@ export interface OpenedDelivery {
   /** The files of clips. */
   audio: StoredAudio;
   /** Returns the receipt of the owner's audio. Throws a Failure if there is none. */
-  readReceipt(audioId: string, ownerId: string): Promise<SignedReceipt>;
+  readReceipt(audioId: string, ownerId: string, signal: AbortSignal): Promise<SignedReceipt>;
   /** Whether the clip exists and is neither expired nor deleted. */
   isAlive(clipId: string): Promise<boolean>;
 }
@@ -113,10 +113,10 @@ export function createClips(options: ClipsOptions) {
           linkTo,
           isRevocable,
         }),
-        async readReceipt(audioId, ownerId) {
+        async readReceipt(audioId, ownerId, signal) {
           const row = await records.find(audioId);
           if (row?.ownerId !== ownerId) throw new Failure('not_found', { message: 'Audio not found for this key.' });
-          return openReceipt(clips, row, openSigner);
+          return openReceipt(row, { clips, openSigner, signal });
         },
       };
     },

@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto';
 import type { Origin } from '../audio.ts';
 import { Failure } from '../platform/errors.ts';
+import { SlotQueue } from '../platform/runtime/slot-queue.ts';
 import type { SegmentReport } from '../speech.ts';
 import type { ClipRow } from './clip-rows.ts';
 import { signDetached } from './provenance/detached-signature.ts';
@@ -40,6 +41,9 @@ const toReceipt = (
   sound: { sha256: fingerprint, start, bytes: byteCount },
 });
 
+/** Longest text that a recognizer heard, beyond the length of the segment's own. Recognizers may repeat a word without end. */
+const heardCharsMore = 200;
+
 const toSegment = ({ text, voiceId, engine, seed, takes, startSeconds, seconds, ...report }: SegmentReport) => ({
   text,
   voice_id: voiceId,
@@ -49,7 +53,7 @@ const toSegment = ({ text, voiceId, engine, seed, takes, startSeconds, seconds, 
   start: startSeconds,
   seconds,
   faults: report.faults,
-  heard: report.heard,
+  heard: report.heard?.slice(0, text.length + heardCharsMore),
   word_errors: report.wordErrors,
 });
 
@@ -122,13 +126,25 @@ export async function receiptNameOf(clips: Pick<ClipStore, 'open'>, audioId: str
 
 export type SignedReceipt = Awaited<ReturnType<typeof openReceipt>>;
 
+/** A receipt is signed as a whole, and that of a long job takes many megabytes. Accounts take turns. */
+const reads = new SlotQueue({
+  slotsMax: 2,
+  waitingMax: 64,
+  isShared: true,
+  refusal: () => new Failure('overloaded', { retryAfterSeconds: 1 }),
+});
+
+interface ReadingOptions {
+  clips: Pick<ClipStore, 'open'>;
+  openSigner?: OpenSigner | undefined;
+  signal: AbortSignal;
+}
+
 /** Reads the receipt of live audio and signs it. Throws `not_found` if the audio has none. */
-export async function openReceipt(
-  clips: Pick<ClipStore, 'open'>,
-  clip: Pick<ClipRow, 'clipId' | 'expiresAtMs'> | undefined,
-  openSigner: OpenSigner | undefined,
-) {
+export async function openReceipt(clip: ClipRow | undefined, { clips, openSigner, signal }: ReadingOptions) {
   if (!clip || clip.expiresAtMs <= Date.now()) throw new Failure('audio_expired');
+  using slot = new DisposableStack();
+  slot.defer(await reads.take({ signal, owner: clip.accountId ?? clip.ownerId }));
   const bytes = openSigner && (await readBeside(clips, receiptOf(clip.clipId)));
   if (!bytes) throw new Failure('not_found', { message: openSigner ? noReceipt : noSigner });
   return { receipt: bytes.toString(), signature: signDetached(await openSigner(), bytes) };

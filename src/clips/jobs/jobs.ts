@@ -86,10 +86,10 @@ export function openJobs(options: JobsOptions) {
     find,
 
     /** Returns the receipt of a job that has succeeded. */
-    async readReceipt(callerId: string, jobId: string): Promise<SignedReceipt> {
+    async readReceipt(callerId: string, jobId: string, signal: AbortSignal): Promise<SignedReceipt> {
       const { audioId } = await findRow(callerId, jobId);
       if (audioId === null) throw new Failure('not_found', { message: 'A job has no receipt until it has succeeded.' });
-      return openReceipt(tools.clips, await index.find(audioId), options.openSigner);
+      return openReceipt(await index.find(audioId), { ...tools, signal });
     },
 
     /** Adds the job. If its owner already has a job with this id, returns that job, which must be the same. */

@@ -104,6 +104,11 @@ test('a receipt has what a recognizer heard', async () => {
   const { readReceipt } = await speakLink(gateway, { verify: 'report' });
   const { segments } = JSON.parse((await readReceipt()).receipt);
   expect(segments[0]).toMatchObject({ heard: heard.text, word_errors: 1, faults: [] });
+  heard.text = 'and '.repeat(1_000);
+  const { segments: babbled } = JSON.parse(
+    (await (await speakLink(gateway, { text, verify: 'report', seed: 2 })).readReceipt()).receipt,
+  );
+  expect(babbled.map(({ heard, text }: Record<string, string>) => heard!.length - text!.length)).toEqual([200, 200]);
 });
 
 test('a receipt has the words, the voice, the engine and the time of each segment', async () => {
@@ -148,6 +153,24 @@ test('the receipt of a stored stream has the segments of all chunks', async () =
   const path = `/api/audio/${/aud_\w+/.exec(reply.headers.get('x-audio-url')!)![0]}/receipt`;
   const { segments } = JSON.parse((await readSigned(await gateway.send(path))).receipt);
   expect(segments.map(({ text }: { text: string }) => text)).toEqual(['One two', 'Three four']);
+});
+
+test('an account reads one receipt at a time, because each is signed as a whole', async () => {
+  const gate = Promise.withResolvers<void>();
+  let begun = 0;
+  const openSigner = async () => {
+    begun++;
+    await gate.promise;
+    return signing.openSigner();
+  };
+  const gateway = await openTestGateway({ ...signing, openSigner });
+  const { path } = await speakLink(gateway);
+  const replies = Array.from({ length: 6 }, () => gateway.send(path));
+  await expect.poll(() => begun).toBe(1);
+  await gateway.send(`${path}s`);
+  expect(begun).toBe(1);
+  gate.resolve();
+  expect((await Promise.all(replies)).map(({ status }) => status)).toEqual(Array(6).fill(200));
 });
 
 test('only the key that made the audio reads its receipt, until the audio is deleted', async () => {
