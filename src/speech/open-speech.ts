@@ -3,7 +3,6 @@ import packageFile from '../../package.json' with { type: 'json' };
 import { type EnginesOptions, openEngines, type Voice } from '../engines.ts';
 import type { SettingValues } from '../platform/runtime/setting-types.ts';
 import { createMetrics } from '../platform/telemetry/prometheus.ts';
-import type { Marking } from './cast.ts';
 import type { Lexicons } from './request-lexicons.ts';
 import { Schedule } from './schedule.ts';
 import type { speechSettings } from './settings.ts';
@@ -13,16 +12,10 @@ import { openTranscriber } from './transcription.ts';
 import { createVerifier } from './verification.ts';
 import { createVoices } from './voice.ts';
 
-type SpeechConfig = EnginesOptions['config'] & SettingValues<typeof speechSettings> & Provenance;
-
-/** Whether files state their origin, and by which operator. */
-interface Provenance {
-  provenance: 'on' | 'off';
-  provenanceOperator: string;
-}
-
 interface OpenSpeechOptions extends EnginesOptions {
-  config: SpeechConfig;
+  /** `provenance` states whether files name their origin. */
+  config: EnginesOptions['config'] &
+    SettingValues<typeof speechSettings> & { provenance: 'on' | 'off'; provenanceOperator: string };
   stored?: StoredVoices | undefined;
   lexicons?: Lexicons | undefined;
   readChanges?: (() => Promise<unknown>) | undefined;
@@ -63,14 +56,13 @@ export async function openSpeech(options: OpenSpeechOptions) {
     lexicons,
     schedule,
     guards,
-    marking: markingOf(config),
+    marking:
+      config.provenance === 'off'
+        ? undefined
+        : { software: `Sonant ${packageFile.version}`, operator: config.provenanceOperator },
     verifier: transcriber && createVerifier(transcriber, { atOnceMax: config.transcriptionAtOnce }),
     waitMsMax: waitingSeconds * 1000,
   });
   const kept = opened.move();
   return { engines, voices, guards, schedule, speech, close: () => kept.disposeAsync() };
 }
-
-/** The provenance marks for generated audio; undefined if marking is off. */
-const markingOf = ({ provenance, provenanceOperator: operator }: Provenance): Marking | undefined =>
-  provenance === 'off' ? undefined : { software: `Sonant ${packageFile.version}`, operator };
