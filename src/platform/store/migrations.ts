@@ -1,4 +1,4 @@
-// Migrates the schema of the database. The steps are in schema.sql. The table `migrations` records the applied steps.
+// Migrates the schema of the database. The first steps are in schema.sql, later ones in `migrations`. The table `migrations` records the applied steps.
 // Only a backup can undo a step.
 import { readFileSync } from 'node:fs';
 import { commonBlocks } from '../net/client-addresses.ts';

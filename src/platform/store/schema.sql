@@ -1,6 +1,7 @@
 -- The schema of the database as a list of steps. A line "-- Step: NAME" begins a step; a statement ends with a semicolon
--- at the end of a line. Steps are only appended and never change after a release. Older versions should work after a
--- step, so that a rolling update can mix old and new replicas: set `stepsKnownMin` in migrations.ts otherwise.
+-- at the end of a line. Steps never change after a release. Later steps follow in `migrations` in migrations.ts: append
+-- new steps there, not here, because a step is known by its number. Older versions should work after a step, so that a
+-- rolling update can mix old and new replicas: set `stepsKnownMin` in migrations.ts otherwise.
 
 -- Step: api keys and clips
 create table api_keys (
