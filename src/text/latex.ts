@@ -27,7 +27,10 @@ export function readFormula(written: string): string {
     .replace(/^(?:\$\$?|\\[([])|(?:\$\$?|\\[)\]])$/g, '')
     .replace(/\\(?:text|mathrm|mathbf|mathit|operatorname|textbf)\{([^{}]{0,200})\}/g, (_, word: string) => keep(word));
   for (let depth = 0; depth < 4; depth++)
-    formula = formula.replace(/\\[dt]?frac\{([^{}]{0,200})\}\{([^{}]{0,200})\}/g, ' $1 ⁄ $2 ');
+    formula = formula
+      .replace(/\\sqrt\{([^{}]{0,200})\}/g, ' \\sqrt $1 ')
+      .replace(/\^\{(\d)\}/g, '^$1')
+      .replace(/\\[dt]?frac\{([^{}]{0,200})\}\{([^{}]{0,200})\}/g, ' $1 ⁄ $2 ');
   return formula
     .replace(/\\([A-Za-z]+)/g, (_, name: string) => ` ${commands.get(name) ?? keep(name)} `)
     .replace(/\\./g, ' ')
@@ -39,7 +42,7 @@ export function readFormula(written: string): string {
     .replace(/(?<=[\p{L}\d])(?=\p{L})|(?<=\p{L})(?=\d)/gu, ' ')
     .replace(/ ?[-−] ?(?=\S)/g, ' − ')
     .replace(/ ?([=+×÷±≤≥≠≈→<>]) ?/g, ' $1 ')
-    .replace(/√ /g, '√')
+    .replace(/√ +/g, '√')
     .replace(/\0(\d+)\0/g, (_, index: string) => words[Number(index)]!)
     .replace(/ +/g, ' ')
     .trim();
