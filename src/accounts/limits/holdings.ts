@@ -77,8 +77,6 @@ interface HoldingsOptions {
   now?: (() => number) | undefined;
 }
 
-export type Holdings = ReturnType<typeof openHoldings>;
-
 export function openHoldings({ rows, seen, readLedger, now = Date.now }: HoldingsOptions) {
   const accounts = new Map<string, Account>();
   let revision = 0;

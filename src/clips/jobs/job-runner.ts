@@ -19,8 +19,6 @@ interface JobRunnerOptions extends JobTools {
   isDead(holder: string): boolean;
 }
 
-export type JobRunner = ReturnType<typeof openJobRunner>;
-
 interface Working extends OpenChapter {
   leaving: AbortController;
   done: Promise<void>;

@@ -66,8 +66,6 @@ export interface RpcServerOptions {
   onFault(fault: unknown): void;
 }
 
-export type RpcServer = Awaited<ReturnType<typeof openRpcServer>>;
-
 type Server = ReturnType<typeof createServer> | ReturnType<typeof createSecureServer>;
 
 export async function openRpcServer(options: RpcServerOptions) {
