@@ -139,13 +139,15 @@ export function linkMistakes({ s3Bucket, s3Links, s3PublicUrl }: ClipConfig): Co
 
 export async function openClipStore(config: ClipConfig): Promise<OpenedStore> {
   const { dataDir, s3Bucket, s3Endpoint: endpoint, s3Prefix: prefix, s3Links, s3PublicUrl: publicUrl } = config;
-  if (s3Bucket === '') return { clips: await openLocalClips({ dir: join(dataDir, 'audio') }), linkTo: undefined };
+  const hasReceipts = config.receipts === 'on';
+  if (s3Bucket === '')
+    return { clips: await openLocalClips({ dir: join(dataDir, 'audio'), hasReceipts }), linkTo: undefined };
   const publicEndpoint = s3Links === 'presigned' ? publicUrl : '';
   const bucket = await asConfigError(config, 'SONANT_S3_BUCKET', () =>
     openS3Bucket(s3Bucket, { endpoint, publicEndpoint }),
   );
   // Anyone who has the URL of audio in a public bucket could also read what lies beside it.
-  const clips = new S3Clips({ bucket, prefix, hasReceipts: s3Links !== 'public' });
+  const clips = new S3Clips({ bucket, prefix, hasReceipts: hasReceipts && s3Links !== 'public' });
   if (s3Links === 'proxy') return { clips, linkTo: undefined };
   const linkTo =
     s3Links === 'public' ? createPublicLinks({ publicUrl, prefix }) : createSignedLinks({ bucket, prefix });

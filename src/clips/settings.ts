@@ -77,6 +77,12 @@ export const clipSettings = {
     name: 'SONANT_PROVENANCE_KEY',
     help: 'File with the private key of SONANT_PROVENANCE_CERT (PEM)',
   }),
+  receipts: choiceSetting<'on' | 'off'>({
+    name: 'SONANT_RECEIPTS',
+    help: 'Whether receipts, which contain the text, are stored beside audio with a link and jobs',
+    choices: ['on', 'off'],
+    fallback: 'on',
+  }),
   jobChaptersMax: integerSetting({
     name: 'SONANT_JOB_CHAPTERS',
     help: 'Chapters of jobs that this process speaks at once, after interactive requests; 0 to leave jobs to other replicas',

@@ -151,5 +151,5 @@ export async function openReceipt(clip: ClipRow | undefined, { clips, openSigner
 }
 
 const noReceipt =
-  'This audio has no receipt: it was first returned without a link, an earlier version made it, or SONANT_S3_LINKS is public.';
+  'This audio has no receipt: it was first returned without a link, an earlier version made it, SONANT_RECEIPTS is off, or SONANT_S3_LINKS is public.';
 const noSigner = 'Audio has no receipts, because SONANT_PROVENANCE is off.';

@@ -7,7 +7,8 @@ import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ProvenanceService } from '../../../gen/sonant/v1/provenance_pb.ts';
-import { openLocalClips } from '../../../src/clips/stores/local-clips.ts';
+import { loadConfig } from '../../../src/app/config.ts';
+import { openClipStore } from '../../../src/clips/open-clips.ts';
 import type { Pcm } from '../../../src/platform/pcm.ts';
 import { chapters, openJobsGateway, scopes } from '../../clips/jobs/open-jobs.ts';
 import { createTestSigner } from '../../clips/provenance/signing.ts';
@@ -219,10 +220,11 @@ test('audio that was first returned without a link has no receipt, and neither h
   expect(await plain.clips.open(audioId.replace('aud_', 'rec_'))).toBeUndefined();
 });
 
-test('a store without receipts gets none from links and jobs, and no manifest names one', async () => {
+test('without SONANT_RECEIPTS, links and jobs have no receipt, and no manifest names one', async () => {
   const dir = newFolder();
-  const clips = await openLocalClips({ dir, hasReceipts: false });
-  const gateway = await openJobsGateway({ ...signing, store: { clips } });
+  const env = { SONANT_DATA_DIR: dir, SONANT_RECEIPTS: 'off' };
+  const store = await openClipStore(loadConfig({ env, folder: dir, engines: [] }));
+  const gateway = await openJobsGateway({ ...signing, store });
   const { audioId, path } = await speakLink(gateway);
   expect((await gateway.send(path)).status).toBe(404);
   const { id } = await gateway.create({ output_format: 'mp3' });
