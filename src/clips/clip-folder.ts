@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { openSqlite } from '../platform/store/sqlite.ts';
 import type { CaptionKind } from '../speech.ts';
+import { readCaptions } from './beside-audio.ts';
 import { toCaptions } from './captions.ts';
 import { createClipMemory } from './clip-memory.ts';
 import { createClipRows } from './clip-rows.ts';
@@ -11,7 +12,6 @@ import { jobKeepHoursMax } from './jobs/job-limits.ts';
 import type { JobsOptions } from './jobs/jobs.ts';
 import type { OpenSigner } from './provenance/places.ts';
 import { openManifest } from './stored-audio.ts';
-import { readCaptions } from './stored-captions.ts';
 import { openLocalClips } from './stores/local-clips.ts';
 
 /** Rejects if another command uses the folder. */

@@ -1,8 +1,8 @@
 // Removes stored clips early to make room. The row of a clip expires before the file is removed, so that no link leads
 // to a missing file. A clip that cannot be removed is skipped, and `ClipSweep` tries again.
 import { hasReason } from '../platform/errors.ts';
+import { removeClip } from './beside-audio.ts';
 import type { ClipRows, StoredClipRow } from './clip-rows.ts';
-import { removeClip } from './stored-captions.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
 /** Minimum lifetime of a clip after a response with its link. */

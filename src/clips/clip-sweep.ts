@@ -4,11 +4,11 @@
 // expired first.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Failure, isOfOthers } from '../platform/errors.ts';
+import { audioKeyOf, removeClip } from './beside-audio.ts';
 import type { ClipMemory } from './clip-memory.ts';
 import type { ClipRoom } from './clip-room.ts';
 import type { ClipRows, StoredClipRow } from './clip-rows.ts';
 import type { JobSegmentRows } from './jobs/job-segment-rows.ts';
-import { audioOf, removeClip } from './stored-captions.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
 const minuteMs = 60_000;
@@ -59,7 +59,7 @@ export function openClipSweep(options: ClipSweepOptions) {
     while (!isClosed && (await index.deletePurgedBeyond(expiredRowsMax, batch)) === batch) await nextTurn();
     if (isClosed || Date.now() - sweptLeftoversAt < dayMs) return;
     sweptLeftoversAt = Date.now();
-    const isKnown = async (key: string) => (await index.find(audioOf(key))) !== undefined || (await isNeeded(key));
+    const isKnown = async (key: string) => (await index.find(audioKeyOf(key))) !== undefined || (await isNeeded(key));
     await clips.sweep(async (key) => isClosed || (await isKnown(key)));
   };
 

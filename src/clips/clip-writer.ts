@@ -3,10 +3,10 @@
 import type { Caller } from '../accounts.ts';
 import { createFingerprint } from '../audio.ts';
 import type { SpeechEvent, SpeechEventOf, SpeechInfo, TimedWord } from '../speech.ts';
+import { removeClip, storeCaptions } from './beside-audio.ts';
 import { type CaptionedText, toCues } from './captions.ts';
 import type { ClipRoom, Reservation } from './clip-room.ts';
 import { type ClipRow, type ClipRows, type SpeechCheck, toVoiceList } from './clip-rows.ts';
-import { removeClip, storeCaptions } from './stored-captions.ts';
 import { storeReceipt } from './stored-receipt.ts';
 import type { ClipDraft, ClipStore } from './stores/clip-store.ts';
 

@@ -4,13 +4,13 @@
 import { audioFormats, type FormatName } from '../audio.ts';
 import { Failure } from '../platform/errors.ts';
 import { speechFields } from '../speech.ts';
+import { manifestKeyOf, readBeside, storeBeside } from './beside-audio.ts';
 import { type Cue, captionContentTypes, toCaptions } from './captions.ts';
 import type { ClipMemory } from './clip-memory.ts';
 import type { ClipRow, ClipRows } from './clip-rows.ts';
 import { type OpenSigner, signBeside } from './provenance/places.ts';
 import { createSingleFlight } from './single-flight.ts';
-import { manifestOf, readBeside, storeBeside } from './stored-captions.ts';
-import { receiptNameOf } from './stored-receipt.ts';
+import { findReceiptId } from './stored-receipt.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 import type { LinkTo } from './stores/s3-bucket.ts';
 
@@ -28,14 +28,14 @@ export async function openManifest(
   { clipId, origin }: MarkedClip,
   openSigner: OpenSigner,
 ): Promise<Buffer | undefined> {
-  const find = () => readBeside(clips, manifestOf(clipId));
+  const find = () => readBeside(clips, manifestKeyOf(clipId));
   const make = async () => {
     const audio = origin ? await clips.open(clipId) : undefined;
     if (!audio) return undefined;
-    const claimed = { ...JSON.parse(origin!), receipt: await receiptNameOf(clips, clipId) };
+    const claimed = { ...JSON.parse(origin!), receipt: await findReceiptId(clips, clipId) };
     const manifest = await signBeside(audio.body, claimed, openSigner);
     // If the store is full, the next request creates another manifest.
-    await storeBeside(clips, manifestOf(clipId), manifestType, manifest).catch(() => {});
+    await storeBeside(clips, manifestKeyOf(clipId), manifestType, manifest).catch(() => {});
     return manifest;
   };
   return (await flights.run<Buffer | undefined>(clipId, never, { find, make })).value;
@@ -66,7 +66,7 @@ export interface StoredAudio extends Omit<StoredAudioOptions, 'findClip' | 'capt
    */
   find(file: string): Promise<{ row: ClipRow; beside?: BesideKind | undefined }>;
   /** Returns the captions or the manifest of a clip as a file, or undefined if there are none. */
-  readBeside(row: ClipRow, kind: BesideKind): Promise<Buffer | undefined>;
+  fileOf(row: ClipRow, kind: BesideKind): Promise<Buffer | undefined>;
 }
 
 export const createStoredAudio = ({ findClip, captionsOf, ...options }: StoredAudioOptions): StoredAudio => ({
@@ -83,7 +83,7 @@ export const createStoredAudio = ({ findClip, captionsOf, ...options }: StoredAu
     if (row.expiresAtMs <= Date.now()) throw new Failure('audio_expired');
     return { row, beside };
   },
-  async readBeside(row, kind) {
+  async fileOf(row, kind) {
     if (kind === 'c2pa') return options.manifestOf?.(row);
     const cues = await captionsOf(row.clipId);
     return cues && Buffer.from(toCaptions(kind, cues));

@@ -6,10 +6,10 @@ import type { Origin } from '../audio.ts';
 import { Failure } from '../platform/errors.ts';
 import { SlotQueue } from '../platform/runtime/slot-queue.ts';
 import type { SegmentReport } from '../speech.ts';
+import { readBeside, receiptKeyOf } from './beside-audio.ts';
 import type { ClipRow } from './clip-rows.ts';
 import { signDetached } from './provenance/detached-signature.ts';
 import type { OpenSigner } from './provenance/places.ts';
-import { readBeside, receiptOf } from './stored-captions.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
 type Receipted = Pick<
@@ -82,7 +82,7 @@ export function storeBookReceipt(
 ): Promise<void> {
   const items = async function* () {
     for (const { title, startSeconds: start, audioId } of chapters) {
-      const receipt = (await readBeside(clips, receiptOf(audioId))) ?? 'null';
+      const receipt = (await readBeside(clips, receiptKeyOf(audioId))) ?? 'null';
       yield `${JSON.stringify({ title, start }).slice(0, -1)},"receipt":${receipt}}`;
     }
   };
@@ -99,7 +99,7 @@ async function writeReceipt(
   { name, items }: { name: string; items: Iterable<string> | AsyncIterable<string> },
 ): Promise<void> {
   if (clip.origin === null || !clips.hasReceipts) return;
-  const draft = await clips.create(receiptOf(clip.clipId), 'application/json');
+  const draft = await clips.create(receiptKeyOf(clip.clipId), 'application/json');
   try {
     let piece = `${JSON.stringify(toReceipt(clip, range)).slice(0, -1)},"${name}":[`;
     let separator = '';
@@ -118,8 +118,8 @@ async function writeReceipt(
 }
 
 /** Returns the id of the receipt of stored audio; undefined if it has none. */
-export async function receiptNameOf(clips: Pick<ClipStore, 'open'>, audioId: string): Promise<string | undefined> {
-  const stored = await clips.open(receiptOf(audioId), { first: 0, last: 0 });
+export async function findReceiptId(clips: Pick<ClipStore, 'open'>, audioId: string): Promise<string | undefined> {
+  const stored = await clips.open(receiptKeyOf(audioId), { first: 0, last: 0 });
   stored?.body.destroy();
   return stored && receiptIdOf(audioId);
 }
@@ -145,7 +145,7 @@ export async function openReceipt(clip: ClipRow | undefined, { clips, openSigner
   if (!clip || clip.expiresAtMs <= Date.now()) throw new Failure('audio_expired');
   using slot = new DisposableStack();
   slot.defer(await reads.take({ signal, owner: clip.accountId ?? clip.ownerId }));
-  const bytes = openSigner && (await readBeside(clips, receiptOf(clip.clipId)));
+  const bytes = openSigner && (await readBeside(clips, receiptKeyOf(clip.clipId)));
   if (!bytes) throw new Failure('not_found', { message: openSigner ? noReceipt : noSigner });
   return { receipt: bytes.toString(), signature: signDetached(await openSigner(), bytes) };
 }

@@ -13,11 +13,11 @@ import {
 import { Failure } from '../../platform/errors.ts';
 import { createId } from '../../platform/runtime/id.ts';
 import { type SpeechRequest, speechFields } from '../../speech.ts';
+import { removeClip } from '../beside-audio.ts';
 import { removeAudio } from '../clip-remover.ts';
 import type { Reservation } from '../clip-room.ts';
 import { type ClipRow, toVoiceList } from '../clip-rows.ts';
 import { hasPlace, signFile } from '../provenance/places.ts';
-import { removeClip } from '../stored-captions.ts';
 import { receiptIdOf, storeBookReceipt } from '../stored-receipt.ts';
 import { storeBookCaptions } from './chapter-captions.ts';
 import { expiryOf, type JobSettings, toPartRequest } from './job-request.ts';

@@ -3,15 +3,15 @@
 
 import type { SpeechEvent, TimedWord } from '../../speech.ts';
 import type { MarkedText } from '../../text.ts';
+import { captionsKeyOf, readCaptions } from '../beside-audio.ts';
 import { type Cue, toCaptioned, toCues } from '../captions.ts';
-import { captionsOf, readCaptions } from '../stored-captions.ts';
 import type { ClipDraft, ClipStore } from '../stores/clip-store.ts';
 
 type Drafts = Pick<ClipStore, 'create' | 'remove'>;
 
 /** Opens a file of captions, to which cues are added in order. */
 async function openCues(clips: Drafts, audioId: string) {
-  const draft: ClipDraft = await clips.create(captionsOf(audioId), 'application/json');
+  const draft: ClipDraft = await clips.create(captionsKeyOf(audioId), 'application/json');
   let separator = '[';
   return {
     async add(cues: readonly Cue[]): Promise<void> {
@@ -24,7 +24,7 @@ async function openCues(clips: Drafts, audioId: string) {
       await draft.commit();
     },
     discard: () => draft.discard(),
-    remove: () => clips.remove(captionsOf(audioId)),
+    remove: () => clips.remove(captionsKeyOf(audioId)),
   };
 }
 

@@ -21,7 +21,7 @@ export function addAudioRoutes(app: FastifyInstance, audio: StoredAudio): void {
     kind: keyof typeof besideTypes,
   ) => {
     const etag = `"${row.clipId}.${kind}"`;
-    const bytes = await audio.readBeside(row, kind);
+    const bytes = await audio.fileOf(row, kind);
     if (!bytes) throw new Failure('not_found');
     const { 'accept-ranges': _, ...common } = fileHeaders(row, etag, audio.isRevocable(row));
     if (isCurrent(request, etag)) return reply.code(304).headers(common).send();

@@ -7,19 +7,19 @@ import type { ClipStore } from './stores/clip-store.ts';
 const audioPrefix = /^aud_/;
 const besidePrefix = /^(cap|man|rec)_/;
 /** Returns the key of the captions of stored audio. */
-export const captionsOf = (audioId: string): string => audioId.replace(audioPrefix, 'cap_');
+export const captionsKeyOf = (audioId: string): string => audioId.replace(audioPrefix, 'cap_');
 
 /** Returns the key of the manifest of stored audio. */
-export const manifestOf = (audioId: string): string => audioId.replace(audioPrefix, 'man_');
+export const manifestKeyOf = (audioId: string): string => audioId.replace(audioPrefix, 'man_');
 
 /** Returns the key of the receipt of stored audio. */
-export const receiptOf = (audioId: string): string => audioId.replace(audioPrefix, 'rec_');
+export const receiptKeyOf = (audioId: string): string => audioId.replace(audioPrefix, 'rec_');
 
 /** Returns the key of the audio that captions, a manifest or a receipt belong to. */
-export const audioOf = (key: string): string => key.replace(besidePrefix, 'aud_');
+export const audioKeyOf = (key: string): string => key.replace(besidePrefix, 'aud_');
 
 export const storeCaptions = (clips: ClipStore, audioId: string, cues: readonly Cue[]): Promise<void> =>
-  storeBeside(clips, captionsOf(audioId), 'application/json', Buffer.from(JSON.stringify(cues)));
+  storeBeside(clips, captionsKeyOf(audioId), 'application/json', Buffer.from(JSON.stringify(cues)));
 
 export async function storeBeside(clips: ClipStore, key: string, contentType: string, bytes: Buffer): Promise<void> {
   const draft = await clips.create(key, contentType);
@@ -38,14 +38,14 @@ export async function readBeside(clips: Pick<ClipStore, 'open'>, key: string): P
 
 /** Undefined if the audio has no captions. */
 export async function readCaptions(clips: ClipStore, audioId: string): Promise<readonly Cue[] | undefined> {
-  const stored = await readBeside(clips, captionsOf(audioId));
+  const stored = await readBeside(clips, captionsKeyOf(audioId));
   return stored && JSON.parse(stored.toString());
 }
 
 /** Removes the audio with its captions, its manifest and its receipt. */
 export async function removeClip(clips: Pick<ClipStore, 'remove'>, audioId: string): Promise<void> {
   await clips.remove(audioId);
-  await clips.remove(captionsOf(audioId));
-  await clips.remove(manifestOf(audioId));
-  await clips.remove(receiptOf(audioId));
+  await clips.remove(captionsKeyOf(audioId));
+  await clips.remove(manifestKeyOf(audioId));
+  await clips.remove(receiptKeyOf(audioId));
 }
