@@ -1,24 +1,22 @@
-// Tests the family VITS with a real voice of Piper, as published: import of the pair of files, the silence around the
-// sound, loudness, word times, speeds, the same samples whoever asks, windows, cancellation, and damaged pairs.
+// Tests the family VITS with a real voice of Piper, as published: import of the pair of files, the contract of a
+// natural voice, windows, and damaged pairs.
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { measureLoudness } from '../../src/audio/loudness.ts';
-import type { Engine, Segment, SpokenPcm, WordTime } from '../../src/engines/engine.ts';
+import type { Engine } from '../../src/engines/engine.ts';
 import { importVoice } from '../../src/engines/onnx/import-voice.ts';
 import { openOnnx } from '../../src/engines/onnx/onnx.ts';
 import { readOnnxModel } from '../../src/engines/onnx/onnx-file.ts';
 import { compileRuntime, findRuntime, openRuntime } from '../../src/engines/onnx/onnx-runtime.ts';
 import { vits } from '../../src/engines/onnx/vits.ts';
+import { naturalConformance } from '../conformance/natural-voice.ts';
+import { newFolder } from '../new-folder.ts';
 import { fetchPiperVoice } from './fetched-voice.ts';
-import { joinPcm } from './open-guard.ts';
 
-const dataDir = mkdtempSync(join(tmpdir(), 'sonant-piper-'));
+const dataDir = newFolder(afterAll);
 const signal = new AbortController().signal;
 const importMsMax = 600_000;
-const sampleRateHz = 22_050;
 const hasEspeak = spawnSync('espeak-ng', ['--version']).status === 0;
 let folder: string;
 let model: string;
@@ -40,90 +38,16 @@ beforeAll(async () => {
   expect(await bring(model)).toEqual(['en_US-joe-medium']);
   engine = (await openOnnx({ dataDir, workers: 2 }))!;
 }, importMsMax);
-afterAll(async () => {
-  await engine?.close();
-  rmSync(dataDir, { recursive: true, force: true });
-});
+afterAll(() => engine?.close());
 
 describe('a voice of Piper', { timeout: importMsMax }, () => {
   beforeEach((context) => context.skip(engine === undefined, why));
 
-  const speak = (text: string, asked: Partial<Segment> = {}, by = signal): AsyncIterable<SpokenPcm> => {
-    const voice = engine.voices[0]!;
-    const segment = { voice, text, languageCode: 'en-US', speakingRate: 1, timings: true, urgent: true, ...asked };
-    return engine.speak(segment, by);
-  };
-  const say = async (text: string, asked?: Partial<Segment>) => {
-    const pieces = await Array.fromAsync(speak(text, asked));
-    const samples = joinPcm(pieces);
-    const words: WordTime[] = pieces.flatMap((piece) => piece.words ?? []);
-    return { samples, words, pieces, sampleRateHz };
-  };
-  const sentence = 'The boat left the harbour early, long before the sun came up over the quiet little town.';
-  const isLoud = (sample: number) => Math.abs(sample) * 10 ** (engine.voices[0]!.gainDb / 20) > 328;
+  naturalConformance(() => ({ engine, voice: engine.voices[0]!, sampleRateHz: 22_050 }));
 
   test('is described as its file says', () => {
     const described = { voiceId: 'en_US-joe-medium', name: 'Joe', languageCodes: ['en-US', 'en'] };
     expect(engine.voices).toMatchObject([described]);
-  });
-
-  test.each(['Yes.', sentence, 'She sells sea shells'])('has a short lead and a fixed tail: %s', async (text) => {
-    const { samples } = await say(text);
-    const ms = (count: number) => (1_000 * count) / sampleRateHz;
-    expect(ms(samples.findIndex(isLoud))).toBeLessThanOrEqual(40);
-    const tail = ms(samples.length - 1 - samples.findLastIndex(isLoud));
-    expect(tail).toBeGreaterThanOrEqual(120);
-    expect(tail).toBeLessThanOrEqual(150);
-  });
-
-  test('has the loudness of every voice', async () => {
-    const said = [
-      await say(sentence),
-      await say('Please wait until the rain stops.'),
-      await say('She counted the letters.'),
-    ];
-    const samples = joinPcm(said);
-    const loudness = measureLoudness({ samples, sampleRateHz }) + engine.voices[0]!.gainDb;
-    expect(Math.abs(loudness + 21)).toBeLessThan(1.5);
-  });
-
-  test('begins before the sentence is computed, and has the same samples in each worker', async () => {
-    const [one, other, seeded] = await Promise.all([say(sentence), say(sentence), say(sentence, { seed: 7 })]);
-    expect(one.pieces.length).toBeGreaterThan(3);
-    expect(one.pieces[0]!.samples.length).toBeLessThan(sampleRateHz / 2);
-    expect(other.samples).toEqual(one.samples);
-    expect(seeded.samples).not.toEqual(one.samples);
-  });
-
-  test('has a time for each word, in order, within the sound', async () => {
-    const { words, samples } = await say(sentence);
-    expect(words.map(({ from, to }) => sentence.slice(from, to)).join(' ')).toBe(sentence.replace(/[,.]/g, ''));
-    for (const [n, { startSeconds, endSeconds }] of words.entries()) {
-      expect(startSeconds).toBeGreaterThanOrEqual(words[n - 1]?.endSeconds ?? 0);
-      expect(endSeconds).toBeGreaterThan(startSeconds);
-    }
-    expect(words.at(-1)!.endSeconds).toBeLessThanOrEqual(samples.length / sampleRateHz);
-  });
-
-  test.each([0.5, 1.6])('keeps to the speed %d', async (speakingRate) => {
-    const usual = await say(sentence);
-    const other = await say(sentence, { speakingRate });
-    expect(usual.samples.length / other.samples.length / speakingRate).toBeCloseTo(1, 1);
-  });
-
-  test('stops within a window when it is cancelled', async () => {
-    const stopping = new AbortController();
-    const pieces = speak(`${sentence} ${sentence}`, {}, stopping.signal)[Symbol.asyncIterator]();
-    await pieces.next();
-    stopping.abort(new Error('cancelled'));
-    await expect(pieces.next()).rejects.toThrow('cancelled');
-  });
-
-  test('speaks stated phonemes', async () => {
-    const phonemes = engine.toPhonemes!('təˈmɑːtoʊ', engine.voices[0]!, 'en-US')!;
-    const usual = await say('I say tomato.');
-    const stated = await say('I say tomato.', { phonemes: [{ from: 6, to: 12, phonemes }] });
-    expect(stated.samples).not.toEqual(usual.samples);
   });
 
   test('windows have the samples of the whole', async () => {
