@@ -57,11 +57,15 @@ interface SpeakOptions {
   deadlineMs?: number | undefined;
 }
 
-/** Has a recognizer hear a complete take. Undefined if the recognizer cannot be relied on. Never rejects. */
+/**
+ * Has a recognizer hear a complete take, until a time of `performance.now`. Undefined if the recognizer cannot be relied
+ * on. Never rejects.
+ */
 export type Listen = (
   segment: Segment,
   pieces: readonly SpokenPcm[],
   signal: AbortSignal,
+  untilMs: number,
 ) => Promise<Heard | undefined>;
 
 /** What is known of the take that was sent. */
@@ -153,33 +157,33 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
         let takes = 1;
         for (let attempts = 1; ; attempts++) {
           let turn: Turn | undefined;
-          let isHeard = false;
+          let isSent = false;
           let seconds = 0;
           const sinceMs = performance.now();
           const until = best ? inTime(by) : by;
           const sound: SpokenPcm[] = [];
           const present: Take = { pieces: [], faults: undefined, seed: segment.seed };
           const check = createSpeechCheck(segment, durations, engine.capabilities);
-          const hear = (piece: SpokenPcm) => {
+          const receive = (piece: SpokenPcm) => {
             check.add(piece);
             present.pieces.push(piece);
             if (listen) sound.push(piece);
             present.server = piece.server;
             seconds += secondsOf(piece);
             if (segment.isHeld && (best || seconds <= heldSecondsMax)) return;
-            isHeard = true;
+            isSent = true;
             for (const held of present.pieces.splice(0)) push(held);
           };
           try {
             turn = await takeTurn(segment, until, take);
-            await runOnce(segment, turn, hear, until);
+            await runOnce(segment, turn, receive, until);
             present.faults = check.end();
           } catch (error) {
             by.throwIfAborted();
-            if (!isHeard && best) break;
+            if (!isSent && best) break;
             const isFaulty = isSoundFault(error) && !segment.isAgain;
             // An engine that fails in the middle is not asked again, even if its audio was held.
-            const isLate = isHeard || (present.pieces.length > 0 && !isFaulty);
+            const isLate = isSent || (present.pieces.length > 0 && !isFaulty);
             const mayTry = !isLate && attempts < attemptsMax && breakerOf(segment).restMs() === 0;
             const waitMs = isFaulty ? 0 : retryWaitMs(error, attempts);
             if (!mayTry || waitMs === undefined) throw error;
@@ -193,7 +197,8 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
             continue;
           }
           const spoken = segment;
-          hearing = listen?.(spoken, sound, inTime(spoken.isHeld ? until : signal)).then((heard) => {
+          const hearUntilMs = performance.now() + leftMs();
+          hearing = listen?.(spoken, sound, spoken.isHeld ? by : signal, hearUntilMs).then((heard) => {
             present.heard = heard;
             present.isUnheard = heard === undefined;
             noteCheck(spoken, present);
@@ -202,8 +207,8 @@ export function createEngineGuard(engine: Engine, metrics: Metrics) {
           if (spoken.isHeld) await hearing;
           if (!best || isBetter(present, best)) best = present;
           const isGood = countFaults(best) === 0 && !(repairs && best.heard?.isSuspect);
-          const isLate = leftMs() < performance.now() - sinceMs;
-          if (isHeard || isGood || isLate || takes > retakesMax || !mayDiffer(engine, asked)) break;
+          const isOutOfTime = leftMs() < performance.now() - sinceMs;
+          if (isSent || isGood || isOutOfTime || takes > retakesMax || !mayDiffer(engine, asked)) break;
           takes++;
           const { seed } = engine.capabilitiesOf?.(segment.voice, segment.languageCode) ?? engine.capabilities;
           segment = again(segment, seed ? firstSeed : undefined);

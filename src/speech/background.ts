@@ -7,6 +7,14 @@ import { FairQueue } from '../platform/runtime/fair-queue.ts';
 
 export type Background = ReturnType<typeof createBackground>;
 
+/** The processor of some work. */
+export interface Place {
+  /** Leaves the processor to other work. The work is not interrupted until it takes a processor again. */
+  leave(): void;
+  /** Waits for a processor, unless the work has one. */
+  take(): Promise<void>;
+}
+
 /** Quiet time before work starts, so that no work starts in the short gap between two segments of a stream. */
 const quietMs = 200;
 /** Work that has waited this long starts even during interactive speech. Such starts are at least this far apart. */
@@ -101,18 +109,31 @@ export function createBackground(
         admit();
       };
     },
-    async run<Result>(owner: string, signal: AbortSignal, work: (by: AbortSignal) => Promise<Result>): Promise<Result> {
+    async run<Result>(
+      owner: string,
+      signal: AbortSignal,
+      work: (by: AbortSignal, place: Place) => Promise<Result>,
+    ): Promise<Result> {
       const sinceMs = now();
       for (;;) {
         const making = new AbortController();
-        const release = await take({ owner, sinceMs, making }, signal);
+        let release: (() => void) | undefined = await take({ owner, sinceMs, making }, signal);
+        const place: Place = {
+          leave() {
+            release?.();
+            release = undefined;
+          },
+          async take() {
+            release ??= await take({ owner, sinceMs: now(), making }, signal);
+          },
+        };
         try {
-          return await work(AbortSignal.any([signal, making.signal]));
+          return await work(AbortSignal.any([signal, making.signal]), place);
         } catch (error) {
           signal.throwIfAborted();
           if (!making.signal.aborted) throw error;
         } finally {
-          release();
+          place.leave();
         }
       }
     },

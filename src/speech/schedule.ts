@@ -8,7 +8,7 @@ import { Failure } from '../platform/errors.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import { countInTurn, FairQueue } from '../platform/runtime/fair-queue.ts';
 import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
-import { type Background, createBackground } from './background.ts';
+import { type Background, createBackground, type Place } from './background.ts';
 import type { SpeechRequest } from './request.ts';
 import type { Binding } from './voice.ts';
 
@@ -237,7 +237,11 @@ export class Schedule {
   }
 
   /** Runs the work when interactive speech leaves a processor free. Interrupted work runs again from the start. */
-  background<Result>(owner: string, signal: AbortSignal, work: (by: AbortSignal) => Promise<Result>): Promise<Result> {
+  background<Result>(
+    owner: string,
+    signal: AbortSignal,
+    work: (by: AbortSignal, place: Place) => Promise<Result>,
+  ): Promise<Result> {
     return this.#background.run(owner, signal, work);
   }
 

@@ -6,6 +6,7 @@ import type { Caller } from '../accounts.ts';
 import { createEngineGuards, type EngineGuards, type Listen, type TakeTurn } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
+import type { Place } from './background.ts';
 import type { Casting, Marking } from './cast.ts';
 import type { LiveText } from './live-text.ts';
 import { type CutPlan, createPlan, findVoice, type Plan } from './plan.ts';
@@ -166,6 +167,8 @@ export function createSpeech(options: SpeechOptions): Speech {
               if (event.type === 'chunk_done') admission.partDone?.();
             }
           }
+          // A recognizer may still hear segments, which needs no place. A live turn ends the places of its parts.
+          if (!admission.partDone) admission.end();
           const done = await voicing.done();
           await hear(done);
           yield done;
@@ -204,10 +207,26 @@ export function createSpeech(options: SpeechOptions): Speech {
     },
     speakKept(cutPlan, caller, signal, keep) {
       const { callerId, accountId = callerId } = caller;
-      const turn: TakeTurn = (seat, _, by) => schedule.turn(accountId, seat, 'background', by);
-      const run: RunKept = (by, work) => schedule.background(accountId, by, work);
+      // One segment is spoken at a time.
+      let place: Place | undefined;
+      const turn: TakeTurn = async (seat, _, by) => {
+        await place?.take();
+        return schedule.turn(accountId, seat, 'background', by);
+      };
+      const run: RunKept = (by, work) =>
+        schedule.background(accountId, by, (until, own) => {
+          place = own;
+          return work(until);
+        });
       const admit = () => ({ turn, heard() {}, end() {} });
-      const listen = listenFor(cutPlan.request, caller);
+      const hear = listenFor(cutPlan.request, caller);
+      // While a recognizer hears a segment, other work has the processor.
+      const listen: Listen | undefined =
+        hear &&
+        ((...take) => {
+          place?.leave();
+          return hear(...take);
+        });
       return speakAll({ cut: async () => cutPlan, admit, signal, kept: { keep, run }, listen });
     },
     restMs,

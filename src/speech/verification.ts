@@ -2,7 +2,7 @@
 // full, or answer with the words of another recording. Then a segment counts as not checked. Words that differ are
 // believed only if the recognizer hears them twice in the same audio.
 import { toFloat } from '../audio.ts';
-import type { Heard, Listen } from '../engines.ts';
+import type { Heard, Listen, SpokenPcm } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
 import { join } from '../platform/pcm.ts';
 import { CircuitBreaker } from '../platform/runtime/circuit-breaker.ts';
@@ -21,7 +21,7 @@ interface VerifierOptions {
 }
 
 const waitMsUsual = 10_000;
-/** The audio of waiting segments is kept in memory. */
+/** The audio of waiting segments is kept in memory, as the engine gave it. */
 const waitingMax = 64;
 /** Words beyond this length are not compared: a recognizer may repeat itself without end. */
 const heardCharsMax = { start: 1_000, perChar: 2 };
@@ -33,14 +33,17 @@ export function createVerifier(
   const slots = new SlotQueue({ slotsMax: atOnceMax, waitingMax, isShared: true });
   const breaker = new CircuitBreaker();
 
-  async function ask(recorded: Recorded, owner: string, signal: AbortSignal): Promise<string> {
+  async function ask(take: HeardTake, owner: string, signal: AbortSignal, untilMs: number): Promise<string> {
     // Waiting is useless while the breaker is open.
     breaker.check();
-    const release = await slots.take({ owner, signal, waitMsMax });
+    const leftMs = (ms: number) => Math.max(0, Math.min(ms, untilMs - performance.now()));
+    const release = await slots.take({ owner, signal, waitMsMax: leftMs(waitMsMax) });
     try {
       const trial = breaker.begin();
+      const recorded = toRecorded(take);
       const lengthMs = (1000 * recorded.samples.length) / recorded.sampleRateHz;
-      const limit = AbortSignal.timeout(Math.round(waitMsMax + lengthMs));
+      const limitMs = leftMs(waitMsMax + lengthMs);
+      const limit = AbortSignal.timeout(Math.round(limitMs));
       try {
         const { text } = await transcribe(recorded, AbortSignal.any([signal, limit]));
         trial.succeeded();
@@ -48,7 +51,8 @@ export function createVerifier(
       } catch (error) {
         const waitSeconds = error instanceof Failure ? error.facts.retryAfterSeconds : 0;
         // A server that refuses one recording, for example because of its language, still works.
-        if (signal.aborted || waitSeconds === undefined) trial.cancelled();
+        const isTooShort = limit.aborted && limitMs < lengthMs;
+        if (signal.aborted || isTooShort || waitSeconds === undefined) trial.cancelled();
         else trial.failed(1000 * waitSeconds);
         throw error;
       }
@@ -58,7 +62,7 @@ export function createVerifier(
   }
 
   return (owner) => {
-    const listen: Listen = async ({ text, languageCode, phonemes = [] }, pieces, signal) => {
+    const listen: Listen = async ({ text, languageCode, phonemes = [] }, pieces, signal, untilMs) => {
       // A recognizer cannot know how words with an unusual pronunciation are written.
       const names = phonemes.map(({ from, to }) => text.slice(from, to));
       const charsMax = heardCharsMax.start + heardCharsMax.perChar * text.length;
@@ -70,14 +74,9 @@ export function createVerifier(
       };
       const silence = compare('');
       if (silence.wordErrors === 0) return silence;
-      const [piece] = pieces;
-      if (!piece) return undefined;
-      const samples = join(
-        Int16Array,
-        pieces.map((each) => each.samples),
-      );
-      const recorded = { samples: toFloat(samples, 0), sampleRateHz: piece.sampleRateHz, languageCode };
-      const hear = async () => (await ask(recorded, owner, signal)).slice(0, charsMax).toWellFormed();
+      if (pieces.length === 0) return undefined;
+      const take = { pieces, languageCode };
+      const hear = async () => (await ask(take, owner, signal, untilMs)).slice(0, charsMax).toWellFormed();
       const first = await hear();
       const heard = compare(first);
       if (!heard.isSuspect) return heard;
@@ -87,4 +86,17 @@ export function createVerifier(
     };
     return (...take) => listen(...take).catch(() => undefined);
   };
+}
+
+interface HeardTake {
+  pieces: readonly SpokenPcm[];
+  languageCode: string;
+}
+
+function toRecorded({ pieces, languageCode }: HeardTake): Recorded {
+  const samples = join(
+    Int16Array,
+    pieces.map((piece) => piece.samples),
+  );
+  return { samples: toFloat(samples, 0), sampleRateHz: pieces[0]!.sampleRateHz, languageCode };
 }

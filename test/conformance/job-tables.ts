@@ -130,6 +130,9 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
       await write(0);
       expect(await charged(keyId)).toEqual([20]);
       expect(await rows.findByKey(jobKey)).toMatchObject({ charsDone: 20, seconds: 1 });
+      const done = { holder: 'me', audioId: createId('aud'), seconds: 1, sampleCount: 1, unchecked: 2, keepUntilMs: 0 };
+      await rows.finishChapter(id, done);
+      expect((await rows.chaptersOf(jobKey))[0]).toMatchObject({ unchecked: 2 });
     });
 
     test('joining is queued when all chapters are done, and waits again when one is reopened', async () => {

@@ -41,6 +41,30 @@ test('interactive speech interrupts a job segment, which is repeated afterwards'
   expect(attempts).toHaveLength(2);
 });
 
+test('work that leaves its processor to other work is not interrupted, and waits to take one again', async () => {
+  const turns = createBackground(2);
+  const order: string[] = [];
+  const left = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const first = turns.run('a', signal, async (until, place) => {
+    place.leave();
+    left.resolve();
+    await goOn.promise;
+    expect(until.aborted).toBe(false);
+    await place.take();
+    order.push('a');
+  });
+  await left.promise;
+  await turns.run('b', signal, async () => void order.push('b'));
+  const leave = turns.enter();
+  goOn.resolve();
+  await sleep(1);
+  order.push('interactive');
+  leave();
+  await first;
+  expect(order).toEqual(['b', 'interactive', 'a']);
+});
+
 test('where a processor is left, both go on; what was asked to end, ends', async () => {
   const turns = createBackground(4);
   const leave = turns.enter();

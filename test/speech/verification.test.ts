@@ -13,14 +13,22 @@ const says = (said: string): TranscriptionAnswer => ({ body: JSON.stringify({ te
 const pieces = [{ samples: new Int16Array(8_000), sampleRateHz: 16_000 }];
 const never = new AbortController().signal;
 
+interface Asked {
+  signal: AbortSignal;
+  untilMs: number;
+  sound: typeof pieces;
+}
+
 async function open(answer: () => TranscriptionAnswer | Promise<TranscriptionAnswer>, atOnceMax = 4) {
   const server = await openTranscriptionServer(answer);
   onTestFinished(server.close);
   const transcriber = openTranscriber({ url: server.url, apiKey: '', model: 'whisper-1' })!;
   const verifier = createVerifier(transcriber, { atOnceMax, waitMsMax: 500 });
   const engine = openTone();
-  const hear = (owner = 'one', more: Partial<Parameters<Listen>[0]> = {}, signal = never) =>
-    verifier(owner)(segmentOf(engine, { text, ...more }), pieces, signal);
+  const hear = (owner = 'one', more: Partial<Parameters<Listen>[0]> = {}, by: Partial<Asked> = {}) => {
+    const { signal = never, untilMs = Infinity, sound = pieces } = by;
+    return verifier(owner)(segmentOf(engine, { text, ...more }), sound, signal, untilMs);
+  };
   return { hear, asked: server.asked };
 }
 
@@ -72,5 +80,19 @@ test('a text without words needs no recognizer', async () => {
 
 test('a caller who leaves waits for nothing', async () => {
   const { hear } = await open(() => new Promise(() => {}));
-  expect(await hear('one', {}, AbortSignal.timeout(20))).toBeUndefined();
+  expect(await hear('one', {}, { signal: AbortSignal.timeout(20) })).toBeUndefined();
+});
+
+test('a server that is silent until the deadlines of callers is left alone, unless there was no time to hear', async () => {
+  for (const [seconds, isLeftAlone] of [
+    [0.001, true],
+    [10, false],
+  ] as const) {
+    let isSilent = true;
+    const { hear } = await open(() => (isSilent ? new Promise(() => {}) : says(text)));
+    const sound = [{ samples: new Int16Array(seconds * 16_000), sampleRateHz: 16_000 }];
+    for (let i = 0; i < 8; i++) await hear('one', {}, { sound, untilMs: performance.now() + 50 });
+    isSilent = false;
+    expect((await hear()) === undefined).toBe(isLeftAlone);
+  }
 });

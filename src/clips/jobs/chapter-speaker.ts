@@ -55,13 +55,14 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   await using writer = await openClipWriter(options);
   const captions = request.captions.length > 0 ? createChapterCaptions(clips, main.languageCode, parts.of) : undefined;
   let segments: readonly SegmentReport[] = [];
+  let unchecked = 0;
   try {
     for await (const event of speech.speakKept({ ...plan, cuts }, caller, signal, keep)) {
       await captions?.write(event);
       await writer.write(event);
       // The signal is not checked after the last event, because a chapter whose file is stored should be finished.
       if (event.type !== 'done') signal.throwIfAborted();
-      else segments = event.segments ?? [];
+      else ({ segments = [], unchecked = 0 } = event);
     }
   } finally {
     await captions?.close(writer.row !== undefined);
@@ -72,7 +73,8 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     const startOf = ({ chunkIndex, offset, startSeconds }: SegmentReport) =>
       [parts.offsetOf(chunkIndex) + offset, startSeconds] as const;
     const starts = new Map(segments.filter(({ faults }) => faults?.length).map(startOf));
-    const done = { holder, audioId, seconds, sampleCount, starts, keepUntilMs: Date.now() + keepMsMax };
+    const keepUntilMs = Date.now() + keepMsMax;
+    const done = { holder, audioId, seconds, sampleCount, starts, unchecked, keepUntilMs };
     const finished = await rows.finishChapter(id, done);
     // Failures are only reported: the chapter is done, and the clip store's cleanup removes remaining segments.
     for (const key of finished) await clips.remove(key).catch(onFault);

@@ -63,6 +63,8 @@ interface DoneChapter {
   sampleCount: number;
   /** Start of the audio of suspects, by their offset. */
   starts?: ReadonlyMap<number, number>;
+  /** Number of segments that a recognizer should have heard, and did not. */
+  unchecked?: number;
   /** Time until which the audio is kept, unless it has already expired. */
   keepUntilMs: number;
 }
@@ -178,24 +180,25 @@ async function writeSuspects(
 async function finishChapter(
   rows: Transaction,
   { jobKey, chapter }: ChapterId,
-  { holder, audioId, seconds, sampleCount, starts, keepUntilMs }: DoneChapter,
+  { holder, audioId, seconds, sampleCount, starts = new Map(), unchecked = 0, keepUntilMs }: DoneChapter,
 ): Promise<string[]> {
   const ofJob = `update jobs set chapters_done = chapters_done + 1, revision = revision + 1
     where job_key = $1 and status = 'running' returning revision, chapters_done as done, chapter_count as count`;
   const [job] = await rows.query<{ revision: number; done: number; count: number }>(ofJob, jobKey);
   if (!job) throw new LeaseLost();
   const ofChapter = `update job_chapters set status = 'done', audio_id = $4, seconds = $5, sample_count = $6,
-    done_revision = $7, lease_until_ms = 0
+    done_revision = $7, unchecked = $8, lease_until_ms = 0
     where job_key = $1 and chapter = $2 and lease_holder = $3 and status = 'queued' returning suspects`;
   const { revision, done, count } = job;
-  const values = [jobKey, chapter, holder, audioId, seconds, sampleCount, revision];
+  const values = [jobKey, chapter, holder, audioId, seconds, sampleCount, revision, unchecked];
   const [updated] = await rows.query<{ suspects: string }>(ofChapter, ...values);
   if (!updated) throw new LeaseLost();
-  const suspects = (JSON.parse(updated.suspects) as JobSuspect[]).map((each) => ({
-    ...each,
-    start: starts?.get(each.offset),
-  }));
-  if (suspects.length > 0) await writeSuspects(rows, { jobKey, chapter }, suspects);
+  const before = JSON.parse(updated.suspects) as JobSuspect[];
+  // Sentences may be good that were suspect before the job was retried.
+  const suspects = before.flatMap((each) =>
+    starts.has(each.offset) ? [{ ...each, start: starts.get(each.offset) }] : [],
+  );
+  if (before.length > 0) await writeSuspects(rows, { jobKey, chapter }, suspects);
   const keep = 'update clips set expires_at_ms = $2 where clip_id = $1 and expires_at_ms > $3';
   await rows.query(keep, audioId, keepUntilMs, Date.now());
   const queueJoin = "update job_chapters set status = 'queued' where job_key = $1 and chapter = $2";
