@@ -232,7 +232,7 @@ export interface LanguageTable {
 
 /** Symbols that mean the same in every language. */
 export const symbols = parse(readFileSync(join(import.meta.dirname, 'symbols.toml'), 'utf8')) as unknown as Readonly<
-  Record<'units' | 'currencies' | 'latex', string>
+  Record<'units' | 'currencies' | 'latex' | 'scripts', string>
 > & { foldings: readonly (readonly [chars: string, stands: string])[] };
 
 /** Folders with a table by the language code that the table states. */

@@ -1,6 +1,9 @@
 // Detects the scripts of a text, and whether they fit its language. Letters are counted by Unicode's Script property.
 // Digits, symbols and punctuation belong to every script. Latin is never foreign, because every engine can read it.
 
+import { toRows } from '../platform/keyed-rows.ts';
+import { symbols } from './language-table.ts';
+
 interface ScriptReport {
   /** Whether the text has a letter or a digit. */
   speakable: boolean;
@@ -11,16 +14,7 @@ interface ScriptReport {
 }
 
 /** ISO 15924 codes and Unicode's names, roughly in order of use. */
-const scripts: ReadonlyMap<string, string> = new Map(
-  `Latn Latin, Cyrl Cyrillic, Hani Han, Hira Hiragana, Kana Katakana, Hang Hangul, Arab Arabic, Deva Devanagari,
-  Grek Greek, Hebr Hebrew, Thai Thai, Beng Bengali, Taml Tamil, Telu Telugu, Gujr Gujarati, Guru Gurmukhi, Knda Kannada,
-  Mlym Malayalam, Orya Oriya, Sinh Sinhala, Armn Armenian, Geor Georgian, Ethi Ethiopic, Khmr Khmer, Laoo Lao,
-  Mymr Myanmar, Tibt Tibetan, Mong Mongolian, Bopo Bopomofo, Yiii Yi, Cher Cherokee, Tfng Tifinagh, Nkoo Nko,
-  Thaa Thaana, Syrc Syriac, Copt Coptic, Goth Gothic, Java Javanese, Bali Balinese, Sund Sundanese, Tglg Tagalog,
-  Vaii Vai, Cans Canadian_Aboriginal, Adlm Adlam, Olck Ol_Chiki, Mtei Meetei_Mayek, Runr Runic, Lana Tai_Tham`
-    .split(/,\s+/)
-    .map((row) => row.split(' ') as [code: string, name: string]),
-);
+const scripts = new Map(toRows(symbols.scripts));
 const codes = [...scripts.keys()];
 const names = [...scripts.values()];
 
