@@ -3,6 +3,9 @@ import { charBefore, matchAt, type Rule, sticky, textBefore } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
 import { expandPattern } from './written-rules.ts';
 
+/** Maximum number of beginnings of numbers whose rows are cached. */
+const keysMax = 2000;
+
 /** Rule for numbers beside certain words. The numbers are digits, or Roman numerals if `isRoman` is true. */
 export function contextRule(v: Verbalizer, isRoman: boolean): Rule {
   const { numbers, patterns = {} } = v.table;
@@ -11,17 +14,24 @@ export function contextRule(v: Verbalizer, isRoman: boolean): Rule {
     .filter(({ written = '' }) => written === 'ordinal' || /\[IVX/.test(written) === isRoman)
     .map(({ before = '', written = String.raw`(\d{1,4})(?![\d,.:/-]?\d)`, after = '', form, say = '{n}' }) => ({
       isOrdinal: written === 'ordinal',
+      isPossible: new RegExp(`^${/^\([^()?]+\)(?:\\?[ .,:/"'-](?![?*{]))?/.exec(written)?.[0] ?? ''}`, 'u'),
       pattern: sticky(`${written === 'ordinal' ? ordinal : written}(?=${expandPattern(after, patterns)})`),
       isAfter: sticky(`(?<=${expandPattern(before, patterns)})`),
       sayValue: (value: string | number) =>
         say.replace('{n}', form === 'digits' ? v.digits(`${value}`) : v.number(value, form)),
     }));
   const mayBeOrdinal = sticky(ordinal);
+  // Most rows fail by the number and the character behind it alone.
+  const rowsOf = new Map<string, typeof rows>();
+  const beginning = sticky('[\\dIVXLCDM]{1,6}[^]?');
   const read: Rule = (place) => {
     const { text, at } = place;
     if (/[\p{L}\d]/u.test(charBefore(place))) return undefined;
     const isStopped = matchAt(mayBeOrdinal, text, at) !== null;
-    for (const { isOrdinal, pattern, isAfter, sayValue } of rows) {
+    const key = matchAt(beginning, text, at)![0];
+    const own = rowsOf.get(key) ?? rows.filter(({ isPossible }) => isPossible.test(key));
+    if (rowsOf.size < keysMax) rowsOf.set(key, own);
+    for (const { isOrdinal, pattern, isAfter, sayValue } of own) {
       const match = isOrdinal && !isStopped ? null : matchAt(pattern, text, at);
       const head = match ? textBefore(place, 60) : '';
       const value = match && matchAt(isAfter, head, head.length) ? v.valueOf(match[1]!) : undefined;

@@ -57,8 +57,7 @@ export function rule(source: string, say: Say): Rule {
 }
 
 /** Restricts a rule to places at characters of a pattern, or at digits before such a character. */
-export const startingWith = (first: RegExp, rule: Rule): Rule =>
-  Object.assign((place: Place) => rule(place), { first });
+export const startingWith = (first: RegExp, rule: Rule): Rule => Object.assign(rule, { first });
 
 export const ruleAt = (first: RegExp, source: string, say: Say): Rule => startingWith(first, rule(source, say));
 

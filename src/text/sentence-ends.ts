@@ -77,10 +77,11 @@ export function markBreaks(
 
 /** Whether the token is a unit that is followed by another number and unit. */
 function measureGoesOn(text: string, tokens: readonly Token[], i: number): boolean {
+  if (i === 0 || !/[\d½¼¾]/.test(text[tokens[i - 1]!.to - 1]!)) return false;
   const [number, unit, nextNumber, nextUnit] = tokens
     .slice(Math.max(i - 1, 0), i + 3)
     .map(({ from, to }) => text.slice(from, Math.min(to, from + tailCharsMax)));
-  if (i === 0 || nextNumber === undefined || !numberPattern.test(nextNumber)) return false;
+  if (nextNumber === undefined || !numberPattern.test(nextNumber)) return false;
   return numberPattern.test(number!) && unitPattern.test(unit!) && unitPattern.test(nextUnit ?? '');
 }
 

@@ -62,7 +62,9 @@ export function tableRulesOf(v: Verbalizer): RuleLists | undefined {
     return [row.measured ? measures.measured(written, row.measured) : written];
   };
   const toListed = (row: RuleRow): readonly Rule[] =>
-    row.first === undefined ? toRules(row) : toRules(row).map((known) => startingWith(firstOf(row.first!), known));
+    row.first === undefined
+      ? toRules(row)
+      : toRules(row).map((known) => startingWith(firstOf(row.first!), (place) => known(place)));
   const listOf = (rows: readonly RuleRow[]) => rows.flatMap(toListed);
   const { digit, point, letter, sign } = rules;
   const special = [...words.special.keys()];
