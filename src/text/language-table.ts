@@ -231,9 +231,10 @@ export interface LanguageTable {
 }
 
 /** Symbols that mean the same in every language. */
-export const symbols = parse(readFileSync(join(import.meta.dirname, 'symbols.toml'), 'utf8')) as unknown as Readonly<
-  Record<'units' | 'currencies' | 'latex' | 'scripts', string>
-> & { foldings: readonly (readonly [chars: string, stands: string])[] };
+export const symbols = parse(readFileSync(join(import.meta.dirname, 'symbols.toml'), 'utf8')) as unknown as Record<
+  'units' | 'currencies' | 'latex' | 'scripts' | 'compound_scripts' | 'domains' | 'extensions' | 'spelled_extensions',
+  string
+> & { foldings: [chars: string, stands: string][] };
 
 /** Folders with a table by the language code that the table states. */
 export const folders: Readonly<Record<string, string>> = Object.fromEntries(

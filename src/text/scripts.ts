@@ -19,13 +19,7 @@ const codes = [...scripts.keys()];
 const names = [...scripts.values()];
 
 /** Script codes that stand for several scripts. */
-const compoundScripts: Readonly<Record<string, readonly string[]>> = {
-  Jpan: ['Hani', 'Hira', 'Kana'],
-  Kore: ['Hang', 'Hani'],
-  Hans: ['Hani', 'Bopo'],
-  Hant: ['Hani', 'Bopo'],
-  Hrkt: ['Hira', 'Kana'],
-};
+const compoundScripts = new Map(toRows(symbols.compound_scripts));
 
 const patterns = names.map((name) => new RegExp(`\\p{Script=${name}}`, 'u'));
 const letterPattern = /\p{L}/u;
@@ -107,7 +101,7 @@ function scriptsOf(languageCode: string): ReadonlySet<string> {
   const known = knownScripts.get(languageCode);
   if (known) return known;
   const code = new Intl.Locale(languageCode).maximize().script ?? 'Latn';
-  const found = new Set(['Latn', ...(compoundScripts[code] ?? [code])]);
+  const found = new Set(['Latn', ...(compoundScripts.get(code) ?? code).split(' ')]);
   if (knownScripts.size === knownScriptsMax) knownScripts.clear();
   knownScripts.set(languageCode, found);
   return found;

@@ -19,22 +19,14 @@ import { type Verbalizer, verbalizerFor } from './verbalizer.ts';
 import { sayNamePart } from './web-addresses.ts';
 import { addressRuleFor, identifierRuleFor, letterRulesFor, toLatin } from './word-rules.ts';
 
-interface Reader {
-  rules: RuleSet;
-  monthFirst: RegExp;
-}
-
-const readers = new WeakMap<Verbalizer, Reader>();
+const ruleSets = new WeakMap<Verbalizer, RuleSet>();
 
 /** Verbalizes `text` in a language that has a table. The breaks of `tokens` must be set. */
 export function readByTable(text: string, tokens: readonly Token[], languageCode: string): SpokenToken[] {
   const v = verbalizerFor(languageCode)!;
-  let reader = readers.get(v);
-  if (!reader) {
-    reader = { rules: toRules(v), monthFirst: new RegExp(`^(?:${v.table.month_first ?? '(?!)'})$`, 'i') };
-    readers.set(v, reader);
-  }
-  return readByRules(text, tokens, reader.rules, !reader.monthFirst.test(languageCode));
+  const rules = ruleSets.get(v) ?? toRules(v);
+  ruleSets.set(v, rules);
+  return readByRules(text, tokens, rules, !rules.monthFirst.test(languageCode));
 }
 
 function toRules(v: Verbalizer): RuleSet {
@@ -42,6 +34,7 @@ function toRules(v: Verbalizer): RuleSet {
   const { special, digit, point, letter, sign } = tableRulesOf(v) ?? sharedRulesOf(v, signs);
   return {
     rulesFor: { digit: byFirst(digit), point: byFirst(point), letter: byFirst(letter), sign: byFirst(sign) },
+    monthFirst: new RegExp(`^(?:${v.table.month_first ?? '(?!)'})$`, 'i'),
     readSign: (place) => readSign(place, v, signs),
     easyWordEnd: easyWordEnd(v, special),
   };
@@ -238,6 +231,8 @@ function readDash(sign: Sign, v: Verbalizer): SignReading {
 /** Rules by first character. More specific rules come first, because the first match applies. */
 interface RuleSet {
   rulesFor: Readonly<Record<Kind, RulesFor>>;
+  /** Pattern of the language codes whose dates have the month first. */
+  monthFirst: RegExp;
   readSign(place: Place): SignReading;
   /** Fast path for most tokens: returns the end of a plain word without punctuation, or 0 if the rules must decide. */
   easyWordEnd(text: string, token: Token): number;

@@ -1,19 +1,14 @@
 // Speaks URLs, domains and e-mail addresses. Signs are spoken by name, and a URL's scheme is skipped. Text between
 // signs is spoken as words. One or two digits are spoken as a number, longer numbers digit by digit.
 import { toRows } from '../platform/keyed-rows.ts';
+import { symbols } from './language-table.ts';
 import { matchAt, type Rule, sticky, wordSet } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
 
 const schemePattern = /^[a-z0-9]+:\/+|^mailto:/i;
 /** What may be an address; most words are not. */
 const possiblePattern = sticky(String.raw`[^\s.:@]{1,64}[.:@](?=\S)`);
-/** Top-level domains for tables without a list of domains. */
-const usualDomains = 'com org net eu de fr es it pt br nl be ch at se pl io info';
-
-/** Extensions of file names, and those that are read letter by letter. */
-const extensions = 'yaml toml json docx xlsx pptx jpeg java exe ini log zip conf env';
-const spelledExtensions =
-  'yml html htm md py js ts css txt csv xml sql php pdf doc xls ppt png jpg gif svg mp mp3 mp4 gz';
+const extensions = `${symbols.extensions} ${symbols.spelled_extensions}`.replaceAll(' ', '|');
 
 const startSource = String.raw`(?<![\p{L}\d@._-])`;
 const urlSource = String.raw`(?i:(?:https?|ftps?|wss?|file|ssh|git|s3|redis|postgres(?:ql)?):\/\/|www\.)[^\s<>"]{1,2000}`;
@@ -21,7 +16,7 @@ const mailSource = String.raw`(?:mailto:)?[A-Za-z0-9._%+-]{1,64}@(?:[A-Za-z0-9-]
 const domainSource = (domains: string): string =>
   String.raw`(?:[A-Za-z0-9-]{1,63}\.){1,8}(?:${domains})(?![\p{L}\d-]|\.[\p{L}\d])(?:[/?#:](?=[\w~%.])[^\s<>",;]{1,2000}|/)?`;
 
-const fileSource = String.raw`(?:[\w-]{1,63}\.){1,4}(?i:${`${extensions} ${spelledExtensions}`.replaceAll(' ', '|')})(?![\p{L}\d-]|\.[\p{L}\d])`;
+const fileSource = String.raw`(?:[\w-]{1,63}\.){1,4}(?i:${extensions})(?![\p{L}\d-]|\.[\p{L}\d])`;
 
 /** Removes the sentence's punctuation, and a closing bracket whose opening bracket is not in the address. */
 function trimAddress(written: string): string {
@@ -45,9 +40,9 @@ export function sayNamePart(part: string, v: Verbalizer, sayWord: (word: string)
 }
 
 export function addressRulesFor(v: Verbalizer, sayWord: (word: string) => string): Rule[] {
-  const { address, domains = usualDomains, spelled_domains = '' } = v.table.signs;
+  const { address, domains = symbols.domains, spelled_domains = '' } = v.table.signs;
   const names = new Map(toRows(address));
-  const spelled = wordSet(v.table.rules ? spelled_domains : `${spelled_domains} ${spelledExtensions}`);
+  const spelled = wordSet(v.table.rules ? spelled_domains : `${spelled_domains} ${symbols.spelled_extensions}`);
   const say = (written: string): string => {
     const words: string[] = [];
     for (const part of written.match(/[\p{L}\p{M}\d]+|[^\p{L}\p{M}\d]/gu) ?? []) {
