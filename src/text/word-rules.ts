@@ -28,8 +28,9 @@ import { addressRulesFor } from './web-addresses.ts';
  */
 function abbreviationRule(tables: readonly BesideRows[], start = startSource): Rule {
   const says = new Map<string, { say: string; isAfter: RegExp; isBefore: RegExp }[]>();
-  /** Sources of patterns by first character, and under '' those of the ends of words. */
-  const sources = new Map<string, Set<string>>();
+  /** Written forms by their first two characters, and sources of patterns for the ends of words. */
+  const keys = new Map<string, string[]>();
+  const ends = new Set<string>();
   for (const { rows, before = '', after = '' } of tables) {
     const [isAfter, isBefore] = [new RegExp(`(?:${before})$`, 'u'), new RegExp(`^(?:${after})`, 'u')];
     const written = toRows(rows).map(([key, say]) => [key.startsWith('-'), key.replace(/^-/, ''), say] as const);
@@ -37,25 +38,23 @@ function abbreviationRule(tables: readonly BesideRows[], start = startSource): R
     for (const [isEnd, key, say] of [...written, ...initial]) {
       const plain = key.replaceAll(' ', '');
       says.set(plain, [...(says.get(plain) ?? []), { say, isAfter, isBefore }]);
-      const source = toSource(key).replaceAll(' ', ' ?');
-      const [first, stem] = isEnd ? ['', String.raw`(?<stem>\p{L}{3,24})`] : [key[0]!, ''];
-      if (!sources.has(first)) sources.set(first, new Set());
-      sources.get(first)!.add(stem + source.replace(/\\\.(?=[^ ])/g, '\\. ?'));
+      const [head = '', ...parts] = key
+        .replaceAll(' ', '\0')
+        .replace(/\.(?=[^\0])/g, '.\0')
+        .split('\0');
+      const forms = parts.reduce((all, part) => all.flatMap((form) => [form + part, `${form} ${part}`]), [head]);
+      if (isEnd) for (const form of forms) ends.add(toSource(form));
+      else for (const form of forms) keys.set(form.slice(0, 2), [...(keys.get(form.slice(0, 2)) ?? []), form]);
     }
   }
-  const ends = [...(sources.get('') ?? [])];
-  // Longer patterns come first, and ends of words last.
-  const toPattern = (some: Iterable<string>) =>
-    sticky(
-      `(?:${[...some]
-        .sort((a, b) => b.length - a.length)
-        .concat(ends)
-        .join('|')})(?![\\p{L}\\d])`,
-    );
-  const patterns = new Map([...sources].map(([first, some]) => [first, toPattern(first === '' ? [] : some)]));
-  const keyAt = (text: string, at: number) => {
-    const pattern = patterns.get(text[at]!) ?? patterns.get('');
-    return pattern ? matchAt(pattern, text, at) : null;
+  for (const forms of keys.values()) forms.sort((a, b) => b.length - a.length);
+  const ending = ends.size > 0 ? sticky(String.raw`(\p{L}{3,24})(${[...ends].join('|')})(?![\p{L}\d])`) : undefined;
+  const keyAt = (text: string, at: number): readonly [stem: string, key: string] | undefined => {
+    const fits = (form: string) => text.startsWith(form, at) && !/[\p{L}\d]/u.test(text[at + form.length] ?? '');
+    const form = keys.get(text.slice(at, at + 2))?.find(fits) ?? keys.get(text[at]!)?.find(fits);
+    if (form !== undefined) return ['', form];
+    const [, stem, key] = (ending && matchAt(ending, text, at)) ?? [];
+    return key === undefined ? undefined : [stem!, key];
   };
   // An elided word may precede: l'art. 5
   const beginning = sticky(String.raw`${start}(\p{L}{1,6}')?`);
@@ -64,14 +63,13 @@ function abbreviationRule(tables: readonly BesideRows[], start = startSource): R
     const begins = matchAt(beginning, text, at);
     if (!begins) return undefined;
     const [, elided = ''] = begins;
-    const behind = elided === '' ? null : keyAt(text, at + elided.length);
-    const match = behind ?? keyAt(text, at);
-    if (!match) return undefined;
-    const stem = match.groups?.stem ?? '';
+    const behind = elided === '' ? undefined : keyAt(text, at + elided.length);
+    const [stem, key] = behind ?? keyAt(text, at) ?? [];
+    if (key === undefined) return undefined;
     const kept = (behind ? elided : '') + stem;
-    const length = kept.length - stem.length + match[0].length;
+    const length = kept.length + key.length;
     const [head, tail] = [textBefore(place, 24), textAfter(place, length, 24)];
-    const readings = says.get(match[0].slice(stem.length).replaceAll(' ', ''))!;
+    const readings = says.get(key.replaceAll(' ', ''))!;
     const found = readings.find(({ isAfter, isBefore }) => isAfter.test(head) && isBefore.test(tail));
     return found && { say: kept + found.say, length };
   };
