@@ -24,7 +24,7 @@ const waitMsUsual = 10_000;
 /** The audio of waiting segments is kept in memory, as the engine gave it. */
 const waitingMax = 64;
 /** Words beyond this length are not compared: a recognizer may repeat itself without end. */
-const heardCharsMax = { start: 1_000, perChar: 2 };
+const heardCharsMax = { start: 200, perChar: 2 };
 
 export function createVerifier(
   { transcribe }: Transcriber,

@@ -27,8 +27,9 @@ export interface WordComparison {
 
 interface Word {
   text: string;
-  /** The letters that are compared. */
+  /** The letters that are compared, and what they sound like. */
   key: string;
+  sound: string;
   /** Range of the word's token in its text. */
   from: number;
   to: number;
@@ -81,7 +82,8 @@ function wordsOf(text: string, languageCode: string): Word[] {
         .toLowerCase()
         .normalize('NFD')
         .replace(/[\p{M}'’]/gu, '');
-      if (key !== '') words.push({ text: word, key, from, to, digits, wordsOfToken: said.length });
+      if (key !== '')
+        words.push({ text: word, key, sound: soundKey(key), from, to, digits, wordsOfToken: said.length });
     }
   }
   return words;
@@ -149,16 +151,18 @@ function matchesOf(expected: readonly Word[], heard: readonly Word[], isEqual: I
 /** What differs in a run, without words that sound alike and without names. */
 function describe([said, heard, ...places]: Run, names: ReadonlySet<string>): WordDifference[] {
   if (
-    soundsAlike(joined(said), joined(heard), said.length === heard.length ? 3 : 8) ||
+    soundsAlike(soundOf(said), soundOf(heard), said.length === heard.length ? 3 : 8) ||
     isContraction(said, heard) ||
     isContraction(heard, said)
   )
     return [];
-  const isName = said.some(({ key }) => names.has(key)) && heard.length > 0 && heard.length <= said.length + 1;
-  if (isName) return [];
-  return [...runsOf(said, heard, (one, other) => soundsAlike(one.key, other.key), places)].flatMap(
+  const isName = ({ key }: Word) => names.has(key);
+  // A name may be heard as any word, or as two.
+  let wordsMore = said.filter(isName).length;
+  return [...runsOf(said, heard, (one, other) => isName(one) || soundsAlike(one.sound, other.sound), places)].flatMap(
     ([left, found, at, heardAt]) => {
       if (isPartOfNumber(left, found)) return [];
+      if (left.length === 0 && found.length === 1 && wordsMore-- > 0) return [];
       if ([...left, ...found].every(({ key }) => hesitation.test(key))) return [];
       return {
         kind: found.length === 0 ? 'missing' : left.length === 0 ? 'added' : 'changed',
@@ -190,12 +194,17 @@ const isContraction = ([one, more]: readonly Word[], [first, , third]: readonly 
   !!one && !more && !!first && !third && /['’]/.test(one.text) && one.key.startsWith(first.key);
 
 const textOf = (words: readonly Word[]): string => words.map(({ text }) => text).join(' ');
-const joined = (words: readonly Word[]): string => words.map(({ key }) => key).join('');
+const soundOf = (words: readonly Word[]): string => soundKey(words.map(({ key }) => key).join(''));
 
-/** Whether words are spelled so similarly that they may sound alike: of every `letters` letters, at most one differs. */
+/** Longer runs of words are compared word by word only, because comparing all of their letters takes long. */
+const soundLettersMax = 200;
+
+/** Whether sounds are so similar that they may be the same: of every `letters` letters, at most one differs. */
 function soundsAlike(one: string, other: string, letters = 3): boolean {
-  const [a, b] = [soundKey(one), soundKey(other)];
-  return distance(a, b) * letters <= Math.max(a.length, b.length);
+  if (one === other) return true;
+  const [longer, more] = [Math.max(one.length, other.length), Math.abs(one.length - other.length)];
+  if (longer < letters || longer > soundLettersMax || more * letters > longer) return false;
+  return distance(one, other) * letters <= longer;
 }
 
 /** Folds letters that sound alike in most languages of the Latin script, and doubled letters. */
