@@ -430,7 +430,7 @@ export type JobChapter = {
   end: number | null;
   /** Public URL of the chapter's own file; empty until the chapter is done. */
   audio_url: string | null;
-  /** Sentences whose audio may not say their text although they were spoken again; at most 100. */
+  /** Sentences whose audio may not say their text although they were spoken again; at most 20. Lists, events and webhook messages have at most 20 of a job, GetJob at most 1000. */
   suspects: JobSuspect[];
   /** With `verify`, the number of sentences that the recognizer did not check, for example because it did not answer. */
   unchecked?: number;

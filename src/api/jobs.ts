@@ -55,7 +55,9 @@ function createJobHandlers(jobs: Omit<Jobs, 'sweep' | 'close'>, links: FileLinks
         return { jobs: items.map((job) => toJob(job, links)), nextCursor };
       },
     ),
-    getJob: ({ jobId }: GetJobRequest, { caller }: Call) => view(jobs.find(caller.callerId, jobId)),
+    getJob: async ({ jobId }: GetJobRequest, { caller }: Call) => ({
+      job: toJob(await jobs.find(caller.callerId, jobId), links, suspectsMax.alone),
+    }),
     getJobReceipt: ({ jobId }: GetJobReceiptRequest, { caller, signal }: Call) =>
       jobs.readReceipt(caller.callerId, jobId, signal),
     async *watchJob({ jobId, afterRevision }: WatchJobRequest, call: Call) {
@@ -85,8 +87,11 @@ interface FileLinks {
 
 export type JobView = ReturnType<typeof toJob>;
 
+/** Suspects in the message of a job: alone, or in lists, events and webhooks. */
+const suspectsMax = { alone: 1_000, usual: 20 };
+
 /** The message of a job. */
-function toJob(job: Job, { baseUrl }: FileLinks) {
+function toJob(job: Job, { baseUrl }: FileLinks, suspectCount = suspectsMax.usual) {
   const { format, sampleRateHz, voiceId, captions } = job.speech;
   const urlOf = (audioId: string, extension: string) => `${baseUrl()}/audio/${audioId}.${extension}`;
   const audioUrlOf = (audioId: string | null) =>
@@ -94,6 +99,12 @@ function toJob(job: Job, { baseUrl }: FileLinks) {
   const { audioId, chars, chaptersDone } = job;
   const charsDone = Math.min(job.charsDone, chars);
   const seconds = roundSeconds(job.seconds);
+  let suspectsLeft = suspectCount;
+  const takeSuspects = (all: Job['chapters'][number]['suspects']) => {
+    const taken = all.slice(0, suspectsLeft);
+    suspectsLeft -= taken.length;
+    return taken;
+  };
   return {
     id: job.jobId,
     status: toEnum(JobStatusSchema, job.status),
@@ -114,7 +125,7 @@ function toJob(job: Job, { baseUrl }: FileLinks) {
       start: start === undefined ? undefined : roundSeconds(start),
       end: end === undefined ? undefined : roundSeconds(end),
       audioUrl: audioUrlOf(audioId),
-      suspects: [...suspects],
+      suspects: takeSuspects(suspects),
       unchecked,
     })),
     audioUrl: audioUrlOf(audioId),

@@ -307,7 +307,8 @@ export type JobChapter = Message<"sonant.v1.JobChapter"> & {
   audioUrl: string;
 
   /**
-   * Sentences whose audio may not say their text although they were spoken again; at most 100.
+   * Sentences whose audio may not say their text although they were spoken again; at most 20. Lists, events and webhook
+   * messages have at most 20 of a job, GetJob at most 1000.
    *
    * @generated from field: repeated sonant.v1.JobSuspect suspects = 8;
    */

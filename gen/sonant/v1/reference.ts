@@ -3595,7 +3595,7 @@ export const protoReference: ProtoReference = {
           "name": "suspects",
           "number": 8,
           "type": "repeated JobSuspect",
-          "comment": "Sentences whose audio may not say their text although they were spoken again; at most 100."
+          "comment": "Sentences whose audio may not say their text although they were spoken again; at most 20. Lists, events and webhook messages have at most 20 of a job, GetJob at most 1000."
         },
         {
           "name": "unchecked",

@@ -39,7 +39,7 @@ export interface JobSuspect {
   start?: number | undefined;
 }
 
-const suspectsMax = 100;
+const suspectsMax = 20;
 
 /** Progress of a chapter up to a segment. The job counts only the progress that it has not counted before. */
 interface SegmentProgress {

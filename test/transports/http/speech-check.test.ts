@@ -80,3 +80,19 @@ test('a job speaks suspect sentences again, and lists those that stay suspect', 
   ]);
   expect(engine.segments.length).toBe(6);
 });
+
+test('a list of jobs has few of the suspects of a job', async () => {
+  const gateway = await openTestGateway({ engines: [openTakes([bad])] });
+  const headers = { 'X-API-Key': await gateway.makeKey(['speech:synthesize', 'jobs:read', 'jobs:write']) };
+  const chapters = [12, 25].map((count) => ({ text: Array(count).fill(text).join('\n\n') }));
+  const made = await gateway.send('/api/audio/jobs', { headers, body: { voice_id: 'tone-low', chapters } });
+  const { id } = (await made.json()) as { id: string };
+  const read = async () => (await gateway.send(`/api/audio/jobs/${id}`, { headers })).json() as Promise<Job>;
+  await expect.poll(async () => (await read()).status, { timeout: 50_000 }).toBe('succeeded');
+  const { jobs } = (await (await gateway.send('/api/audio/jobs', { headers })).json()) as { jobs: Job[] };
+  const countOf = (job: Job) => job.chapters.map(({ suspects }) => suspects.length);
+  expect([await read(), ...jobs].map(countOf)).toEqual([
+    [12, 20],
+    [12, 8],
+  ]);
+}, 60_000);
