@@ -44,8 +44,19 @@ const toReceipt = (
 /** Longest text that a recognizer heard, beyond the length of the segment's own. Recognizers may repeat a word without end. */
 const heardCharsMore = 200;
 
-const toSegment = ({ text, voiceId, engine, seed, takes, startSeconds, seconds, ...report }: SegmentReport) => ({
+const toSegment = ({
   text,
+  spoken,
+  voiceId,
+  engine,
+  seed,
+  takes,
+  startSeconds,
+  seconds,
+  ...report
+}: SegmentReport) => ({
+  text,
+  spoken,
   voice_id: voiceId,
   engine,
   seed,

@@ -95,6 +95,8 @@ export interface Suspect {
 export interface SegmentReport extends SegmentCheck {
   /** The words as the caller wrote them, from the first to the last. */
   text: string;
+  /** What the engine spoke, if it differs: "five o'clock" for "5:00". Given phonemes stand between slashes. */
+  spoken?: string | undefined;
   /** Where the words begin: their text, and the position in it, in code points. */
   chunkIndex: number;
   offset: number;

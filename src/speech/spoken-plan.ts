@@ -182,7 +182,9 @@ export class SpokenPlan {
     const [startSeconds, seconds] = [this.sound.segmentSeconds, this.sound.segmentDuration].map(roundToMs);
     const offset = cut.spans[0]?.offset ?? 0;
     const at = { chunkIndex, startSeconds: this.sound.segmentSeconds, endSeconds: this.sound.seconds };
-    const words = { text: this.#writtenIn(planned), chunkIndex, offset };
+    const text = this.#writtenIn(planned);
+    const spoken = spokenIn(cut);
+    const words = { text, ...(spoken !== text && { spoken }), chunkIndex, offset };
     const report = { ...words, voiceId, engine, startSeconds: startSeconds!, seconds: seconds! };
     this.#spoken.push({ at, check, report });
   }
@@ -257,6 +259,17 @@ export class SpokenPlan {
     const ready = this.#opened.ready(binding);
     return ready ? speakWith(ready.clone) : later(this.#opened.open(binding).then(speakWith));
   }
+}
+
+/** The text of a cut from its first to its last word, with the given phonemes in place of their words. */
+function spokenIn({ text, phonemes = [] }: NonNullable<PlannedCut['cut']>): string {
+  let spoken = '';
+  let at = 0;
+  for (const range of phonemes) {
+    spoken += `${text.slice(at, range.from)}/${range.phonemes}/`;
+    at = range.to;
+  }
+  return `${spoken}${text.slice(at)}`.replace(/^[^\p{L}\p{N}/]+|[^\p{L}\p{N}\p{M}/]+$/gu, '');
 }
 
 type Place = Omit<Suspect, 'faults' | 'said' | 'heard'>;

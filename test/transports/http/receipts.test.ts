@@ -130,6 +130,14 @@ test('a receipt has the words, the voice, the engine and the time of each segmen
   expect(second.start).toBeGreaterThanOrEqual(first.start + first.seconds - 0.001);
 });
 
+test('a receipt has what the engine spoke where the markup hides the words', async () => {
+  const gateway = await openTestGateway(signing);
+  const ssml = '<speak><sub alias="I sell it">I keep it</sub>, <phoneme alphabet="ipa" ph="noʊ">yes</phoneme>.</speak>';
+  const { readReceipt } = await speakLink(gateway, { text: undefined, ssml });
+  const { segments } = JSON.parse((await readReceipt()).receipt);
+  expect(segments).toMatchObject([{ text: 'I keep it yes', spoken: 'I sell it, yes' }]);
+});
+
 test('clients of Connect get the same receipt', async () => {
   const gateway = await openTestGateway(signing);
   const { audioId, readReceipt } = await speakLink(gateway);
