@@ -140,12 +140,15 @@ function toTranscript(body: Buffer): PartTranscript | undefined {
   const timed = Array.isArray(words) ? words.map(toWord) : [];
   const starts = new Map<number, number>();
   if (timed.length === 0 || timed.includes(undefined)) return { text, starts, duration };
+  // Some servers state where a word continues the one before: " $42" and ".50", not "$42" and "50".
+  const hasSpaces = timed.some((word) => word!.text.startsWith(' '));
   let joined = '';
   for (const word of timed) {
+    if (joined !== '' && (!hasSpaces || word!.text.startsWith(' '))) joined += ' ';
     starts.set(joined.length, word!.start);
-    joined += `${word!.text} `;
+    joined += word!.text.trim();
   }
-  return { text: joined.trimEnd(), starts, duration };
+  return { text: joined, starts, duration };
 }
 
 function parse(body: Buffer): Partial<Record<string, unknown>> {
@@ -158,5 +161,5 @@ function parse(body: Buffer): Partial<Record<string, unknown>> {
 
 function toWord(given: unknown): { text: string; start: number } | undefined {
   const { word, start } = Object(given);
-  return typeof word === 'string' && Number.isFinite(start) && start >= 0 ? { text: word.trim(), start } : undefined;
+  return typeof word === 'string' && Number.isFinite(start) && start >= 0 ? { text: word, start } : undefined;
 }

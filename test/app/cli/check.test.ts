@@ -70,6 +70,16 @@ test('asks again without word times if the server refuses them', async () => {
   expect(server.asked.map(({ fields }) => fields.response_format)).toEqual(['verbose_json', 'json']);
 });
 
+test.each([
+  ['with spaces, and parts of words', [' It', ' costs', ' $42', '.50', ' or', ' 1', ',200.']],
+  ['without spaces', ['It', 'costs', '42.50', 'dollars', 'or', '1,200']],
+])('reads words %s', async (_, words) => {
+  writeFileSync(join(folder, 'prices.txt'), 'It costs $42.50 or 1,200.');
+  const timed = words.map((word, n) => ({ word, start: n / 2, end: n / 2 + 0.4 }));
+  answer = () => ({ body: JSON.stringify({ text: '', words: timed }) });
+  expect((await check(['short.wav', '--text', 'prices.txt', '--json'])).code).toBe(0);
+});
+
 test('cuts a long recording at a quiet moment', async () => {
   answer = () => ({
     body: JSON.stringify({ text: server.asked.length === 1 ? 'please do not' : 'open the red door' }),
