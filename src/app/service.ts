@@ -85,7 +85,7 @@ export async function openService(options: {
   const { limiter, addresses, ledger, keyVerifier, webhooks } = accounts;
   const jobs = openJobHandlers({
     speech: core.speech,
-    stored: { store, clips, room: clips.room, ledger },
+    stored: { store, clips, ledger },
     limiter,
     links,
     openSigner,

@@ -24,8 +24,11 @@ export async function openClipFolder(folder: string, openSigner: OpenSigner | un
   const index = createClipRows(store);
   const stored: JobsOptions['stored'] = {
     store,
-    clips: { index, memory: createClipMemory(clips) },
-    room: { reserve: async () => ({ grow: async () => {}, keep() {}, release() {} }), noteRemoved() {} },
+    clips: {
+      index,
+      memory: createClipMemory(clips),
+      room: { reserve: async () => ({ grow: async () => {}, keep() {}, release() {} }), noteRemoved() {} },
+    },
     ledger: { add: async () => {} },
   };
   const kept = opened.move();

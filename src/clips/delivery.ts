@@ -138,8 +138,8 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       if (fresh) return makeOwn();
       const kind = isLink ? 'link' : `sound ${watch.sizeLimit?.bytesMax ?? ''}`;
       // A caller without a deadline must not share a refusal with a caller that has a deadline.
-      const patience = caller.deadlineMs === undefined ? '' : ' until';
-      const flight = `${caller.callerId} ${plan.keyOf(bestCasting)} ${kind}${patience}`;
+      const ofDeadline = caller.deadlineMs === undefined ? '' : ' until';
+      const flight = `${caller.callerId} ${plan.keyOf(bestCasting)} ${kind}${ofDeadline}`;
       const payers = waiting.get(flight) ?? new Set();
       waiting.set(flight, payers.add(onSpoken));
       try {

@@ -40,8 +40,7 @@ interface JobChapter extends Omit<ChapterRow, 'suspects'> {
 export interface JobsOptions extends Omit<JobTools, 'rows' | 'clips' | 'index' | 'room' | 'holder'> {
   stored: {
     store: RowStore;
-    clips: { index: ClipRows; memory: Pick<ClipMemory, 'clips'> };
-    room: JobTools['room'];
+    clips: { index: ClipRows; memory: Pick<ClipMemory, 'clips'>; room: JobTools['room'] };
     ledger: Pick<UsageLedger, 'add'>;
   };
   /** Maximum number of chapters that this process speaks at the same time. */
@@ -59,8 +58,8 @@ export type Jobs = ReturnType<typeof openJobs>;
 
 export function openJobs(options: JobsOptions) {
   const { speech, keepMs, webhooks, metrics = createMetrics(), holder = processName } = options;
-  const { store, clips: stored, room, ledger } = options.stored;
-  const { index } = stored;
+  const { store, ledger } = options.stored;
+  const { index, memory, room } = options.stored.clips;
   const countEnded = metrics.counter('sonant_jobs_total', 'Ended jobs, by status.');
   // Counters begin at 0 for every outcome, so that the first event shows as an increase.
   for (const status of ['succeeded', 'failed', 'canceled']) countEnded({ status }, 0);
@@ -69,7 +68,7 @@ export function openJobs(options: JobsOptions) {
     webhooks?.wake();
   };
   const rows = createJobRows(store, { ...(webhooks && storeMessages(webhooks, options.toData)), afterEnd });
-  const tools = { ...options, rows, clips: stored.memory.clips, index, room, holder };
+  const tools = { ...options, rows, clips: memory.clips, index, room, holder };
   const runner = openJobRunner({ ...tools, isDead });
   metrics.gauge('sonant_job_chapters', 'Chapters of jobs being spoken.', () => [[{}, runner.countWorking()]]);
   const sweep = openJobSweep(tools);

@@ -143,13 +143,15 @@ export async function openTestGateway(
   const realAdmit = admit(createAdmit({ keyVerifier, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
   const installs = await openModels({ settings: config, definitions: [], opened: engines, onEvent() {} });
   const links = { baseUrl: () => baseUrl, keepMs: retentionMs };
-  const stored = { store, clips: storedClips, room, ledger };
-  type OwnJobs = Partial<Omit<JobHandlersOptions, 'stored'> & JobHandlersOptions['stored']>;
-  const openOwnJobs = ({ store: ownStore = store, clips: ownClips = storedClips, ...more }: OwnJobs = {}) =>
+  type OwnJobs = Partial<Omit<JobHandlersOptions, 'stored'>> & {
+    store?: JobHandlersOptions['stored']['store'];
+    clips?: Partial<JobHandlersOptions['stored']['clips']>;
+  };
+  const openOwnJobs = ({ store: ownStore = store, clips: ownClips, ...more }: OwnJobs = {}) =>
     openJobHandlers({
       ...{
         speech,
-        stored: { ...stored, store: ownStore, clips: ownClips },
+        stored: { store: ownStore, clips: { ...storedClips, ...ownClips }, ledger },
         links,
         openSigner,
         onFault,
