@@ -49,21 +49,24 @@ export function openTranscriber({ url, apiKey, model }: TranscriberOptions): Tra
   /** Whether the server has refused word times. */
   let isPlain = false;
 
-  async function ask({ samples, sampleRateHz, languageCode }: Recorded, signal: AbortSignal): Promise<Response> {
+  async function ask(recorded: Recorded, signal: AbortSignal, asPlain = isPlain): Promise<Response> {
+    const { samples, sampleRateHz, languageCode } = recorded;
     const form = new FormData();
     form.set('file', new Blob([wavFile(samples, sampleRateHz)], { type: 'audio/wav' }), 'speech.wav');
     form.set('model', model);
     form.set('language', languageCode.split('-', 1)[0]!);
     form.set('temperature', '0');
-    form.set('response_format', isPlain ? 'json' : 'verbose_json');
-    if (!isPlain) form.set('timestamp_granularities[]', 'word');
+    form.set('response_format', asPlain ? 'json' : 'verbose_json');
+    if (!asPlain) form.set('timestamp_granularities[]', 'word');
     const headers = { ...(apiKey !== '' && { Authorization: `Bearer ${apiKey}` }) };
     const request: RequestInit = { method: 'POST', headers, body: form, redirect: 'error', signal };
     const answer = await fetch(`${url}/audio/transcriptions`, request);
-    if (isPlain || ![400, 422].includes(answer.status)) return answer;
+    if (asPlain || ![400, 422].includes(answer.status)) return answer;
     await answer.body?.cancel();
-    isPlain = true;
-    return ask({ samples, sampleRateHz, languageCode }, signal);
+    const plain = await ask(recorded, signal, true);
+    // A server that refuses the recording in both forms may still state word times of others.
+    if (plain.ok) isPlain = true;
+    return plain;
   }
 
   async function hear(recorded: Recorded, signal: AbortSignal): Promise<Transcript> {

@@ -54,6 +54,7 @@ test('a server that cannot hear a language hears others', async () => {
   expect(asked.length).toBeGreaterThan(8);
   status = 200;
   expect(await hear()).toMatchObject({ isSuspect: false, wordErrors: 0 });
+  expect(asked.at(-1)!.fields.response_format).toBe('verbose_json');
 });
 
 test('an endless text is cut before it is compared', async () => {
