@@ -43,7 +43,7 @@ export type SpeechRequest = {
   seed?: number | null;
   /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. All pauses together last at most 600 seconds. */
   text?: string | null;
-  /** Whether a recognizer hears if the speech says its text. The result is in X-Speech-Check. Default: off. */
+  /** Check of the speech by a recognizer, which compares what it hears with the text. The result is in X-Speech-Check. Default: off. */
   verify?: Verify | null;
   /** Formats of the captions to store with the audio; only with a link. Default: no captions. */
   captions?: CaptionFormat[] | null;
@@ -249,7 +249,7 @@ export type AudioRequest = {
   seed?: number | null;
   /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. All pauses together last at most 600 seconds. */
   text?: string | null;
-  /** Whether a recognizer hears if the speech says its text. The result is in X-Speech-Check. Default: off. */
+  /** Check of the speech by a recognizer, which compares what it hears with the text. The result is in X-Speech-Check. Default: off. */
   verify?: Verify | null;
   /** `rest` returns the audio of `text` when all of it is synthesized; `streaming` returns the audio of `text_chunks` while it is being synthesized. */
   method?: SpeechMethod | null;
@@ -302,7 +302,7 @@ export type StreamRequest = {
   seed?: number | null;
   /** Text to speak, not blank; required unless `ssml` is set. At most 5000 Unicode code points may be spoken; the maximum length of the text also counts markup. All pauses together last at most 600 seconds. */
   text?: string | null;
-  /** Whether a recognizer hears if the speech says its text. The result is in X-Speech-Check. Default: off. */
+  /** Check of the speech by a recognizer, which compares what it hears with the text. The result is in X-Speech-Check. Default: off. */
   verify?: Verify | null;
   /** The only value. */
   method?: SpeechMethod | null;
@@ -382,7 +382,7 @@ export type CreateJob = {
   seed?: number | null;
   /** Where the voice says, in its language, that it is synthetic: before the first chapter, or before every chapter if the chapter files are used separately. The sentence is charged. Default: nowhere. */
   disclosure?: Disclosure | null;
-  /** Whether a recognizer hears if the speech says its text. The result is in `suspects` of the chapters. Default: off. */
+  /** Check of the speech by a recognizer. The result is in `suspects` of the chapters. Default: off. */
   verify?: Verify | null;
 };
 
@@ -430,7 +430,7 @@ export type JobChapter = {
   end: number | null;
   /** Public URL of the chapter's own file; empty until the chapter is done. */
   audio_url: string | null;
-  /** Sentences whose audio may not say their text although they were spoken again; at most 20. Lists, events and webhook messages have at most 20 of a job, GetJob at most 1000. */
+  /** Sentences whose audio may not say their text, at most 20 per chapter. GetJob returns at most 1000 per job; other responses, events and webhook messages return at most 20 per job. */
   suspects: JobSuspect[];
   /** With `verify`, the number of sentences that the recognizer did not check, for example because it did not answer. */
   unchecked?: number;

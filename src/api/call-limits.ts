@@ -37,7 +37,7 @@ export const liveNoticeCharsMax = 4 * liveWaitingCharsMax;
  * turns, so turns are limited too.
  */
 export const liveWaitingTurnsMax = 1000;
-/** Time in which a busy process reads the text that has arrived, before it judges that no more text has. */
+/** How long a busy process reads pending text before it concludes that no more has arrived. */
 export const liveReadMs = 20;
 /** Minimum interval between checks of whether all received text of a turn has been spoken. */
 export const catchUpCheckMs = 50;

@@ -162,5 +162,5 @@ export async function openReceipt(clip: ClipRow | undefined, { clips, openSigner
 }
 
 const noReceipt =
-  'This audio has no receipt: it was first returned without a link, an earlier version made it, SONANT_RECEIPTS is off, or SONANT_S3_LINKS is public.';
+  'This audio has no receipt. When it was made, it was returned without a link, SONANT_RECEIPTS was off, SONANT_S3_LINKS was public, or Sonant had no receipts yet.';
 const noSigner = 'Audio has no receipts, because SONANT_PROVENANCE is off.';

@@ -167,7 +167,7 @@ export function createSpeech(options: SpeechOptions): Speech {
               if (event.type === 'chunk_done') admission.partDone?.();
             }
           }
-          // A recognizer may still hear segments, which needs no place. A live turn ends the places of its parts.
+          // Waiting for a recognizer needs no place. A live turn ends the places of its parts itself.
           if (!admission.partDone) admission.end();
           const done = await voicing.done();
           await hear(done);

@@ -307,8 +307,8 @@ export type JobChapter = Message<"sonant.v1.JobChapter"> & {
   audioUrl: string;
 
   /**
-   * Sentences whose audio may not say their text although they were spoken again; at most 20. Lists, events and webhook
-   * messages have at most 20 of a job, GetJob at most 1000.
+   * Sentences whose audio may not say their text, at most 20 per chapter. GetJob returns at most 1000 per job; other
+   * responses, events and webhook messages return at most 20 per job.
    *
    * @generated from field: repeated sonant.v1.JobSuspect suspects = 8;
    */
@@ -616,7 +616,7 @@ export type CreateJobRequest = Message<"sonant.v1.CreateJobRequest"> & {
   disclosure: Disclosure;
 
   /**
-   * Whether a recognizer hears if the speech says its text. The result is in `suspects` of the chapters. Default: off.
+   * Check of the speech by a recognizer. The result is in `suspects` of the chapters. Default: off.
    *
    * @generated from field: sonant.v1.Verify verify = 22;
    */
@@ -1234,7 +1234,7 @@ export const JobService: GenService<{
    * Returns the signed receipt of a job that has succeeded, with the receipt of each chapter: what was spoken, how each
    * segment was checked, and the hashes of the sound. A chapter that was spoken by an earlier version has none.
    *
-   * Fails with NOT_FOUND (NOT_FOUND) until the job has succeeded, and if the service does not mark audio; with NOT_FOUND
+   * Fails with NOT_FOUND (NOT_FOUND) until the job has succeeded, and if SONANT_PROVENANCE is off; with NOT_FOUND
    * (AUDIO_EXPIRED) if the audio was deleted, also because the consent for its voice was withdrawn.
    *
    * @generated from rpc sonant.v1.JobService.GetJobReceipt

@@ -309,8 +309,8 @@ export const ProvenanceService: GenService<{
    * Returns the signed receipt of stored audio: what was spoken, how each segment was checked, and the hash of the sound.
    * Only the key that created the audio gets it, and only while the audio exists.
    *
-   * Fails with NOT_FOUND (NOT_FOUND, AUDIO_EXPIRED) for audio of another key, and for audio without a receipt: audio that
-   * was first returned without a link, or any audio if the service does not mark audio.
+   * Fails with NOT_FOUND (NOT_FOUND, AUDIO_EXPIRED) for audio of another key, and for audio without a receipt, such
+   * as audio that was first returned without a link, or any audio if SONANT_PROVENANCE is off.
    *
    * @generated from rpc sonant.v1.ProvenanceService.GetAudioReceipt
    */

@@ -388,7 +388,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "GetJobReceipt",
-          "comment": "Returns the signed receipt of a job that has succeeded, with the receipt of each chapter: what was spoken, how each segment was checked, and the hashes of the sound. A chapter that was spoken by an earlier version has none.\n\nFails with NOT_FOUND (NOT_FOUND) until the job has succeeded, and if the service does not mark audio; with NOT_FOUND (AUDIO_EXPIRED) if the audio was deleted, also because the consent for its voice was withdrawn.",
+          "comment": "Returns the signed receipt of a job that has succeeded, with the receipt of each chapter: what was spoken, how each segment was checked, and the hashes of the sound. A chapter that was spoken by an earlier version has none.\n\nFails with NOT_FOUND (NOT_FOUND) until the job has succeeded, and if SONANT_PROVENANCE is off; with NOT_FOUND (AUDIO_EXPIRED) if the audio was deleted, also because the consent for its voice was withdrawn.",
           "input": "GetJobReceiptRequest",
           "output": "GetJobReceiptResponse",
           "isStream": false,
@@ -536,7 +536,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "GetAudioReceipt",
-          "comment": "Returns the signed receipt of stored audio: what was spoken, how each segment was checked, and the hash of the sound. Only the key that created the audio gets it, and only while the audio exists.\n\nFails with NOT_FOUND (NOT_FOUND, AUDIO_EXPIRED) for audio of another key, and for audio without a receipt: audio that was first returned without a link, or any audio if the service does not mark audio.",
+          "comment": "Returns the signed receipt of stored audio: what was spoken, how each segment was checked, and the hash of the sound. Only the key that created the audio gets it, and only while the audio exists.\n\nFails with NOT_FOUND (NOT_FOUND, AUDIO_EXPIRED) for audio of another key, and for audio without a receipt, such as audio that was first returned without a link, or any audio if SONANT_PROVENANCE is off.",
           "input": "GetAudioReceiptRequest",
           "output": "GetAudioReceiptResponse",
           "isStream": false,
@@ -662,7 +662,7 @@ export const protoReference: ProtoReference = {
           "name": "verify",
           "number": 16,
           "type": "Verify",
-          "comment": "Whether a recognizer hears if the speech says its text. The result is in X-Speech-Check. Default: off."
+          "comment": "Check of the speech by a recognizer, which compares what it hears with the text. The result is in X-Speech-Check. Default: off."
         }
       ]
     },
@@ -874,7 +874,7 @@ export const protoReference: ProtoReference = {
           "name": "verify",
           "number": 16,
           "type": "Verify",
-          "comment": "Whether a recognizer hears if the speech says its text. The result is in the last event, which waits for it. A stream is not repaired, so `repair` acts as `report`. Default: off."
+          "comment": "Check of the speech by a recognizer. The result is in the last event, which waits for it. A stream is not repaired, so `repair` acts as `report`. Default: off."
         }
       ]
     },
@@ -1365,7 +1365,7 @@ export const protoReference: ProtoReference = {
           "name": "verify",
           "number": 14,
           "type": "Verify",
-          "comment": "Whether a recognizer hears if the speech says its text. The result is in `flushed`, which waits for it; the next turn begins afterwards. Live speech is not repaired, so `repair` acts as `report`. Default: off."
+          "comment": "Check of the speech by a recognizer. The result is in `flushed`, which waits for it; the next turn begins afterwards. Live speech is not repaired, so `repair` acts as `report`. Default: off."
         }
       ]
     },
@@ -3595,7 +3595,7 @@ export const protoReference: ProtoReference = {
           "name": "suspects",
           "number": 8,
           "type": "repeated JobSuspect",
-          "comment": "Sentences whose audio may not say their text although they were spoken again; at most 20. Lists, events and webhook messages have at most 20 of a job, GetJob at most 1000."
+          "comment": "Sentences whose audio may not say their text, at most 20 per chapter. GetJob returns at most 1000 per job; other responses, events and webhook messages return at most 20 per job."
         },
         {
           "name": "unchecked",
@@ -3829,7 +3829,7 @@ export const protoReference: ProtoReference = {
           "name": "verify",
           "number": 22,
           "type": "Verify",
-          "comment": "Whether a recognizer hears if the speech says its text. The result is in `suspects` of the chapters. Default: off."
+          "comment": "Check of the speech by a recognizer. The result is in `suspects` of the chapters. Default: off."
         }
       ]
     },
@@ -5064,7 +5064,7 @@ export const protoReference: ProtoReference = {
     },
     {
       "name": "Verify",
-      "comment": "Whether a recognizer hears if each segment of the speech, usually a sentence, says its text. This needs a transcription server (SONANT_TRANSCRIPTION_URL); without one, `report` and `repair` fail with INVALID_ARGUMENT. Segments that the recognizer does not answer for in time are not checked.",
+      "comment": "How a speech recognizer checks each segment, usually a sentence. This needs a transcription server (SONANT_TRANSCRIPTION_URL); without one, `report` and `repair` fail with INVALID_ARGUMENT. If the recognizer does not answer in time, the segment counts as unchecked.",
       "values": [
         {
           "name": "VERIFY_UNSPECIFIED",
@@ -5074,7 +5074,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "VERIFY_OFF",
           "number": 1,
-          "comment": "The recognizer does not hear the speech."
+          "comment": "The speech is not checked."
         },
         {
           "name": "VERIFY_REPORT",
@@ -5084,7 +5084,7 @@ export const protoReference: ProtoReference = {
         {
           "name": "VERIFY_REPAIR",
           "number": 3,
-          "comment": "Such segments are also spoken again, at most twice and without charge, before anything is sent. The take with the fewest differing words is used. Streams and live speech are not held back, so there this acts as `report`."
+          "comment": "Such segments are also spoken again, at most twice and without charge, before anything is sent. The take with the fewest other faults is sent; among equal takes, that with the shortest run of differing words. Streams and live speech are not held back, so there this acts as `report`."
         }
       ]
     },

@@ -138,7 +138,8 @@ export type SynthesizeSpeechRequest = Message<"sonant.v1.SynthesizeSpeechRequest
   seed?: number | undefined;
 
   /**
-   * Whether a recognizer hears if the speech says its text. The result is in X-Speech-Check. Default: off.
+   * Check of the speech by a recognizer, which compares what it hears with the text. The result is in X-Speech-Check.
+   * Default: off.
    *
    * @generated from field: sonant.v1.Verify verify = 16;
    */
@@ -421,8 +422,7 @@ export type StreamSpeechRequest = Message<"sonant.v1.StreamSpeechRequest"> & {
   text: string;
 
   /**
-   * Whether a recognizer hears if the speech says its text. The result is in the last event, which waits for it. A
-   * stream is not repaired, so `repair` acts as `report`. Default: off.
+   * Check of the speech by a recognizer. The result is in the last event, which waits for it. A stream is not repaired, so `repair` acts as `report`. Default: off.
    *
    * @generated from field: sonant.v1.Verify verify = 16;
    */
@@ -1174,7 +1174,7 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
   disclosure?: boolean | undefined;
 
   /**
-   * Whether a recognizer hears if the speech says its text. The result is in `flushed`, which waits for it; the next
+   * Check of the speech by a recognizer. The result is in `flushed`, which waits for it; the next
    * turn begins afterwards. Live speech is not repaired, so `repair` acts as `report`. Default: off.
    *
    * @generated from field: sonant.v1.Verify verify = 14;
@@ -1966,9 +1966,9 @@ export const ReturnFormatSchema: GenEnum<ReturnFormat> = /*@__PURE__*/
   enumDesc(file_sonant_v1_speech, 1);
 
 /**
- * Whether a recognizer hears if each segment of the speech, usually a sentence, says its text. This needs a
- * transcription server (SONANT_TRANSCRIPTION_URL); without one, `report` and `repair` fail with INVALID_ARGUMENT.
- * Segments that the recognizer does not answer for in time are not checked.
+ * How a speech recognizer checks each segment, usually a sentence. This needs a transcription server
+ * (SONANT_TRANSCRIPTION_URL); without one, `report` and `repair` fail with INVALID_ARGUMENT. If the recognizer does not
+ * answer in time, the segment counts as unchecked.
  *
  * @generated from enum sonant.v1.Verify
  */
@@ -1981,7 +1981,7 @@ export const Verify = {
   UNSPECIFIED: 0,
 
   /**
-   * The recognizer does not hear the speech.
+   * The speech is not checked.
    *
    * @generated from enum value: VERIFY_OFF = 1;
    */
@@ -1995,8 +1995,9 @@ export const Verify = {
   REPORT: 2,
 
   /**
-   * Such segments are also spoken again, at most twice and without charge, before anything is sent. The take with the
-   * fewest differing words is used. Streams and live speech are not held back, so there this acts as `report`.
+   * Such segments are also spoken again, at most twice and without charge, before anything is sent. The take
+   * with the fewest other faults is sent; among equal takes, that with the shortest run of differing words. Streams and
+   * live speech are not held back, so there this acts as `report`.
    *
    * @generated from enum value: VERIFY_REPAIR = 3;
    */
@@ -2004,9 +2005,9 @@ export const Verify = {
 } as const;
 
 /**
- * Whether a recognizer hears if each segment of the speech, usually a sentence, says its text. This needs a
- * transcription server (SONANT_TRANSCRIPTION_URL); without one, `report` and `repair` fail with INVALID_ARGUMENT.
- * Segments that the recognizer does not answer for in time are not checked.
+ * How a speech recognizer checks each segment, usually a sentence. This needs a transcription server
+ * (SONANT_TRANSCRIPTION_URL); without one, `report` and `repair` fail with INVALID_ARGUMENT. If the recognizer does not
+ * answer in time, the segment counts as unchecked.
  *
  * @generated from enum sonant.v1.Verify
  */

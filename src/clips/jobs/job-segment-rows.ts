@@ -194,7 +194,7 @@ async function finishChapter(
   const [updated] = await rows.query<{ suspects: string }>(ofChapter, ...values);
   if (!updated) throw new LeaseLost();
   const before = JSON.parse(updated.suspects) as JobSuspect[];
-  // Sentences may be good that were suspect before the job was retried.
+  // After a retry, sentences that were suspect may be good.
   const suspects = before.flatMap((each) =>
     starts.has(each.offset) ? [{ ...each, start: starts.get(each.offset) }] : [],
   );

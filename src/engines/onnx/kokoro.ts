@@ -271,11 +271,10 @@ export const kokoro: Family = {
   },
 };
 
-/** Opens the parts apart from what uses them, which would keep the file of the model in memory. */
+/** A function of its own, so that nothing that uses the parts keeps the file of the model in memory. */
 async function openParts(model: OnnxModel, openGraph: OpenGraph, is: RuntimeStart['is'], isLearning: boolean) {
   const { rounded, exact } = findDurations(model, [features]);
   const change = is === 'native' ? toFloatConvolutions(model) : undefined;
-  // Kept by each of the many parts, the memory of large windows would add up.
   const openPart = (bytes: Buffer) => openGraph(bytes, { threads });
   const front = [
     await openPart(model.cut([rounded, exact, encoded])),

@@ -1,11 +1,11 @@
-// Migrates the schema of the database. The first steps are in schema.sql, later ones in `migrations`. The table `migrations` records the applied steps.
-// Only a backup can undo a step.
+// Migrates the schema of the database. The first steps are in schema.sql, later ones in `migrations`. The table
+// `migrations` records the applied steps. Only a backup can undo a step.
+//
+// One step migrates keys that earlier versions made more than one level below their account, to keys of the account.
+// Such a key keeps only the rights that all keys between it and the account have, and keeps sharing their limits.
 import { readFileSync } from 'node:fs';
 import { commonBlocks } from '../net/client-addresses.ts';
 import { createColumns, type Rows, toNames } from './row-store.ts';
-
-// Migrates keys that earlier versions made more than one level below their account, to keys of the account. Such a key
-// keeps only the rights that all keys between it and the account have, and goes on to share their limits.
 
 /** Null in a list stands for no restriction, in a limit for the default, and in `expiresAtMs` for no expiry. */
 interface KeyRow {
