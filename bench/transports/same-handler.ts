@@ -56,7 +56,8 @@ const begin = async ({ method }: ServedMethod, runner: Serving['runner'], metada
 
 const contextOf = ({ method }: ServedMethod, call: Call, metadata: grpc.Metadata): HandlerContext => {
   const requestHeader = { get: (name: string) => metadata.get(name)[0] ?? null };
-  return { method, values: createContextValues().set(callKey, call), requestHeader } as unknown as HandlerContext;
+  const values = createContextValues().set(callKey, call);
+  return { method, values, requestHeader, responseHeader: new Headers() } as unknown as HandlerContext;
 };
 
 const toUnary =

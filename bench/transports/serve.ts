@@ -83,7 +83,7 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
   const signIn = createSignIn({ seal, issuer: undefined, signInRules: nobody, clients: [], keyScopes: [] });
   const admit = createAdmit({ keyVerifier, limits: { limiter, addresses } });
   const keyManagement = createKeyManagement({ rows, onChange: keyVerifier.forget });
-  const limits = { requestsPerMinute: 1_000_000, concurrency: 10_000 };
+  const limits = { requestsPerMinute: 60_000_000, concurrency: 10_000 };
   const { key } = await keyManagement.create({ scopes: firstKeyScopes, limits }, operator);
   const runner = createRunner({ admit, isInForce: keyVerifier.isInForce, onCallEnd: () => {} });
   const onFault = (fault: unknown) => console.error(fault);
