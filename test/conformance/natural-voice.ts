@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { measureLoudness } from '../../src/audio/loudness.ts';
 import type { Engine, Segment, SpokenPcm, Voice, WordTime } from '../../src/engines/engine.ts';
+import type { Pcm } from '../../src/platform/pcm.ts';
 import { joinPcm } from '../engines/open-guard.ts';
 
 export interface Natural {
@@ -13,6 +14,15 @@ export interface Natural {
 
 export const sentence = 'The boat left the harbour early, long before the sun came up over the quiet little town.';
 export const isLoud = (sample: number, { gainDb }: Voice) => Math.abs(sample) * 10 ** (gainDb / 20) > 328;
+
+/** The lead is short, and the tail has a fixed length. */
+export function expectSilences({ samples, sampleRateHz }: Pcm, voice: Voice) {
+  const ms = (count: number) => (1_000 * count) / sampleRateHz;
+  expect(ms(samples.findIndex((sample) => isLoud(sample, voice)))).toBeLessThanOrEqual(40);
+  const tail = ms(samples.length - 1 - samples.findLastIndex((sample) => isLoud(sample, voice)));
+  expect(tail).toBeGreaterThanOrEqual(120);
+  expect(tail).toBeLessThanOrEqual(150);
+}
 
 /** Speaks with the voice, or with the one that is asked for. */
 export function openSpeaking(natural: () => Natural) {
@@ -34,16 +44,10 @@ export function openSpeaking(natural: () => Natural) {
 }
 
 export function naturalConformance(natural: () => Natural) {
-  const { speak, say } = openSpeaking(natural);
+  const { say } = openSpeaking(natural);
 
   test.each(['Yes.', sentence, 'She sells sea shells'])('has a short lead and a fixed tail: %s', async (text) => {
-    const { voice, sampleRateHz } = natural();
-    const { samples } = await say(text);
-    const ms = (count: number) => (1_000 * count) / sampleRateHz;
-    expect(ms(samples.findIndex((sample) => isLoud(sample, voice)))).toBeLessThanOrEqual(40);
-    const tail = ms(samples.length - 1 - samples.findLastIndex((sample) => isLoud(sample, voice)));
-    expect(tail).toBeGreaterThanOrEqual(120);
-    expect(tail).toBeLessThanOrEqual(150);
+    expectSilences(await say(text), natural().voice);
   });
 
   test('has the loudness of every voice', async () => {
@@ -63,6 +67,21 @@ export function naturalConformance(natural: () => Natural) {
     expect(seeded.samples).not.toEqual(one.samples);
   });
 
+  timeConformance(natural, sentence, [0.5, 1.6]);
+
+  test('speaks stated phonemes', async () => {
+    const { engine, voice } = natural();
+    const phonemes = engine.toPhonemes!('təˈmɑːtoʊ', voice, 'en-US')!;
+    const usual = await say('I say tomato.');
+    const stated = await say('I say tomato.', { phonemes: [{ from: 6, to: 12, phonemes }] });
+    expect(stated.samples).not.toEqual(usual.samples);
+  });
+}
+
+/** A voice whose sentence takes long has a shorter one, and fewer speeds. */
+export function timeConformance(natural: () => Natural, sentence: string, speakingRates: readonly number[]) {
+  const { speak, say } = openSpeaking(natural);
+
   test('has a time for each word, in order, within the sound', async () => {
     const { words, samples } = await say(sentence);
     expect(words.map(({ from, to }) => sentence.slice(from, to)).join(' ')).toBe(sentence.replace(/[,.]/g, ''));
@@ -73,7 +92,7 @@ export function naturalConformance(natural: () => Natural) {
     expect(words.at(-1)!.endSeconds).toBeLessThanOrEqual(samples.length / natural().sampleRateHz);
   });
 
-  test.each([0.5, 1.6])('keeps to the speed %d', async (speakingRate) => {
+  test.each(speakingRates)('keeps to the speed %d', async (speakingRate) => {
     const usual = await say(sentence);
     const other = await say(sentence, { speakingRate });
     expect(usual.samples.length / other.samples.length / speakingRate).toBeCloseTo(1, 1);
@@ -87,13 +106,5 @@ export function naturalConformance(natural: () => Natural) {
     stopping.abort(new Error('cancelled'));
     await expect(pieces.next()).rejects.toThrow('cancelled');
     expect((await say('One, two.')).samples).toEqual(whole.samples);
-  });
-
-  test('speaks stated phonemes', async () => {
-    const { engine, voice } = natural();
-    const phonemes = engine.toPhonemes!('təˈmɑːtoʊ', voice, 'en-US')!;
-    const usual = await say('I say tomato.');
-    const stated = await say('I say tomato.', { phonemes: [{ from: 6, to: 12, phonemes }] });
-    expect(stated.samples).not.toEqual(usual.samples);
   });
 }

@@ -6,7 +6,11 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { GetObjectCommand, ListObjectsV2Command, NoSuchKey } from '@aws-sdk/client-s3';
 import pg from 'pg';
+import { onTestFinished } from 'vitest';
+import { loadConfig } from '../../src/app/config.ts';
+import { openStore } from '../../src/platform/store/open-store.ts';
 import { openS3Server } from '../clips/stores/s3-server.ts';
+import { newFolder } from '../new-folder.ts';
 import { startPostgres } from '../platform/store/postgres-server.ts';
 
 export interface Storage {
@@ -42,6 +46,18 @@ export async function createStorage(folder: string): Promise<Storage> {
     },
     read: async () => [...(await read()), ...(await readBucket(`${name}/`)), ...(await readRows(databaseUrl))],
   };
+}
+
+/** The stores of two replicas on one database. The end of the test closes them. */
+export async function openReplicaStores() {
+  const folder = newFolder();
+  const { settings } = await createStorage(folder);
+  const config = loadConfig({ env: settings, folder, engines: [] });
+  const stores = await Promise.all([openStore(config), openStore(config)]);
+  onTestFinished(async () => {
+    for (const store of stores) await store.close();
+  });
+  return stores;
 }
 
 /** The service may delete a file, such as a journal, after it was listed. */

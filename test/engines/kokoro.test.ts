@@ -6,18 +6,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { measureLoudness } from '../../src/audio/loudness.ts';
-import type { Engine, Segment, WordTime } from '../../src/engines/engine.ts';
+import type { Engine } from '../../src/engines/engine.ts';
 import { importVoice } from '../../src/engines/onnx/import-voice.ts';
 import { openOnnx } from '../../src/engines/onnx/onnx.ts';
 import { blendingConformance } from '../conformance/blending.ts';
+import { expectSilences, openSpeaking, timeConformance } from '../conformance/natural-voice.ts';
 import { fetchKokoro, fetchVoice } from './fetched-voice.ts';
-import { joinPcm } from './open-guard.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'sonant-kokoro-'));
 const brought = mkdtempSync(join(tmpdir(), 'sonant-brought-'));
 const signal = new AbortController().signal;
 const msMax = 600_000;
-const sampleRateHz = 24_000;
 const hasEspeak = spawnSync('espeak-ng', ['--version']).status === 0;
 let engine: Engine | undefined;
 let why: string | undefined;
@@ -52,17 +51,8 @@ afterAll(async () => {
 describe('the voices of Kokoro', { timeout: msMax }, () => {
   beforeEach((context) => context.skip(engine === undefined, why));
 
-  const speak = (text: string, asked: Partial<Segment> = {}, by = signal) => {
-    const voice = voicesOf(engine!)[0]!;
-    const segment = { voice, text, languageCode: 'en-US', speakingRate: 1, timings: true, urgent: true, ...asked };
-    return engine!.speak(segment, by);
-  };
-  async function say(text: string, asked?: Partial<Segment>) {
-    const pieces = await Array.fromAsync(speak(text, asked));
-    const samples = joinPcm(pieces);
-    const words: WordTime[] = pieces.flatMap((piece) => piece.words ?? []);
-    return { samples, words, pieces, sampleRateHz };
-  }
+  const natural = () => ({ engine: engine!, voice: voicesOf(engine!)[0]!, sampleRateHz: 24_000 });
+  const { say } = openSpeaking(natural);
   const sentence = 'The boat left the harbour early, long before noon.';
 
   test('are described as they are', () => {
@@ -86,13 +76,7 @@ describe('the voices of Kokoro', { timeout: msMax }, () => {
     for (const voice of voicesOf(engine!)) {
       const said = await say(sentence, { voice });
       expect(said.pieces.length).toBeGreaterThan(2);
-      const isLoud = (sample: number) => Math.abs(sample) * 10 ** (voice.gainDb / 20) > 328;
-      const { samples } = said;
-      const ms = (count: number) => (count * 1000) / sampleRateHz;
-      expect(ms(samples.findIndex(isLoud))).toBeLessThanOrEqual(40);
-      const tail = ms(samples.length - 1 - samples.findLastIndex(isLoud));
-      expect(tail).toBeGreaterThanOrEqual(120);
-      expect(tail).toBeLessThanOrEqual(150);
+      expectSilences(said, voice);
       // One sentence of a voice is up to 2 dB louder or quieter than another.
       expect(Math.abs(measureLoudness(said) + voice.gainDb + 21)).toBeLessThan(2.5);
     }
@@ -108,31 +92,7 @@ describe('the voices of Kokoro', { timeout: msMax }, () => {
     }
   });
 
-  test('have a time for each word, in order, within the sound', async () => {
-    const { words, samples } = await say(sentence);
-    expect(words.map(({ from, to }) => sentence.slice(from, to)).join(' ')).toBe(sentence.replace(/[,.]/g, ''));
-    for (const [n, { startSeconds, endSeconds }] of words.entries()) {
-      expect(startSeconds).toBeGreaterThanOrEqual(words[n - 1]?.endSeconds ?? 0);
-      expect(endSeconds).toBeGreaterThan(startSeconds);
-    }
-    expect(words.at(-1)!.endSeconds).toBeLessThanOrEqual(samples.length / sampleRateHz);
-  });
-
-  test('keep to a speed', async () => {
-    const usual = await say(sentence);
-    const other = await say(sentence, { speakingRate: 1.4 });
-    expect(usual.samples.length / other.samples.length / 1.4).toBeCloseTo(1, 1);
-  });
-
-  test('stop within a window when they are cancelled, and speak the next text unchanged', async () => {
-    const whole = await say('One, two.');
-    const stopping = new AbortController();
-    const pieces = speak(`${sentence} ${sentence}`, {}, stopping.signal)[Symbol.asyncIterator]();
-    await pieces.next();
-    stopping.abort(new Error('cancelled'));
-    await expect(pieces.next()).rejects.toThrow('cancelled');
-    expect((await say('One, two.')).samples).toEqual(whole.samples);
-  });
+  timeConformance(natural, sentence, [1.4]);
 
   blendingConformance(() => ({
     engine: engine!,

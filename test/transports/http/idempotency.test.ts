@@ -1,22 +1,13 @@
 // Tests answers stored under Idempotency-Keys, and how long they are stored, with two replicas on one database.
 import { spawnSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createAnswerRows, createIdempotency } from '../../../src/api/idempotency.ts';
-import { loadConfig } from '../../../src/app/config.ts';
 import { processName } from '../../../src/platform/runtime/id.ts';
-import { openStore } from '../../../src/platform/store/open-store.ts';
-import { createStorage } from '../../distributed/storage.ts';
-import { newFolder } from '../../new-folder.ts';
+import { openReplicaStores } from '../../distributed/storage.ts';
 
 async function openReplicas(runners: readonly (string | undefined)[] = [], leaseMs = 3000) {
-  const folder = newFolder();
-  const { settings } = await createStorage(folder);
-  const config = loadConfig({ env: settings, folder, engines: [] });
-  const stores = await Promise.all([1, 2].map(() => openStore(config)));
-  onTestFinished(async () => {
-    for (const store of stores) await store.close();
-  });
+  const stores = await openReplicaStores();
   const all = stores.map(createAnswerRows);
   const [here, there] = all.map((rows, i) =>
     createIdempotency({ rows, isAlive: async () => true, leaseMs, ...(runners[i] && { runner: runners[i] }) }),

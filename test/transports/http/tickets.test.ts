@@ -7,14 +7,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createSeal } from '../../../src/accounts/sign-in/sealed-tokens.ts';
 import { createTicketRows, createTickets } from '../../../src/api/stream-tickets.ts';
-import { loadConfig } from '../../../src/app/config.ts';
 import { requestBytesMax } from '../../../src/platform/net/request-limits.ts';
-import { openStore } from '../../../src/platform/store/open-store.ts';
 import { toStoredRequest } from '../../../src/speech/request.ts';
 import { readEventBody } from '../../../src/transports/http/synthesis/speech-body.ts';
-import { createStorage } from '../../distributed/storage.ts';
+import { openReplicaStores } from '../../distributed/storage.ts';
 import { listen } from '../../free-port.ts';
-import { newFolder } from '../../new-folder.ts';
 import { type ReadEvent, readEvents } from './event-reader.ts';
 import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
@@ -111,13 +108,7 @@ describe('a ticket', () => {
   });
 
   test('for a single letter counts too, is valid at any replica, and stores no key, sealed or not', async () => {
-    const folder = newFolder();
-    const { settings } = await createStorage(folder);
-    const config = loadConfig({ env: settings, folder, engines: [] });
-    const stores = await Promise.all([1, 2].map(() => openStore(config)));
-    onTestFinished(async () => {
-      for (const store of stores) await store.close();
-    });
+    const stores = await openReplicaStores();
     const [here, there] = stores.map((store) =>
       createTickets({ rows: createTicketRows(store), seal: createSeal('a secret of both') }),
     );
