@@ -6,7 +6,7 @@ import { ReturnFormat, SpeechService, Verify } from '../../../gen/sonant/v1/spee
 import type { Pcm } from '../../../src/platform/pcm.ts';
 import { openTranscriber } from '../../../src/speech/transcription.ts';
 import { createVerifier } from '../../../src/speech/verification.ts';
-import { openRpcServer } from '../../../src/transports/rpc/server.ts';
+import { openJobsGateway } from '../../clips/jobs/open-jobs.ts';
 import { openTakes, speakFlite, spoil } from '../../engines/takes-engine.ts';
 import { sentences } from '../../sentences.ts';
 import { parseSpeechRequest } from '../../speech/parse-request.ts';
@@ -15,9 +15,9 @@ import {
   type Transcription,
   type TranscriptionAnswer,
 } from '../../speech/transcription-server.ts';
-import { openGrpcClient } from '../rpc/grpc-client.ts';
+import { openCore } from '../rpc/open-core.ts';
 import { readEvents } from './event-reader.ts';
-import { openTestGateway } from './open-gateway.ts';
+import { bytesOf } from './open-gateway.ts';
 
 const text = sentences[0]!;
 const shorter = text.replace(' to the coast', '');
@@ -78,22 +78,14 @@ async function openForms(takes: readonly (Pcm | Error)[], { isOpen = true } = {}
   const engine = openTakes(takes);
   const transcriber = openTranscriber({ url: server.url, apiKey: '', model: 'whisper-1' })!;
   const verifier = createVerifier(transcriber, { atOnceMax: 4, waitMsMax });
-  const gateway = await openTestGateway({ engines: [engine], ...(isOpen && { verifier }) });
-  const { services, makeKey, url } = gateway;
-  const key = await makeKey(['speech:synthesize', 'speech:stream', 'jobs:read', 'jobs:write']);
-  const address = { host: '127.0.0.1', port: 0 };
-  const core = await openRpcServer({ services, address, onFault: (fault) => void gateway.faults.push(fault) });
-  const grpc = openGrpcClient(SpeechService, `127.0.0.1:${core.port}`);
-  const metadata = { 'x-api-key': key };
-  const post = (path: string, body: object) => {
-    const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
-    return fetch(url + path, { method: 'POST', headers, body: JSON.stringify({ voice_id: 'tone-low', ...body }) });
-  };
+  const gateway = await openJobsGateway({ engines: [engine], ...(isOpen && { verifier }) });
+  const grpc = (await openCore(gateway)).clientOf(SpeechService);
+  const metadata = { 'x-api-key': gateway.key };
   const words = { output_format: 'pcm', sample_rate: 24_000 };
-  const speak = (body: object) => post('/api/audio/speech', { ...words, ...body });
+  const speak = (body: object) => gateway.speak({ ...words, ...body });
   const wholly = async (body: object): Promise<Outcome> => {
     const reply = await speak({ text, ...body });
-    await reply.arrayBuffer();
+    await bytesOf(reply);
     return { check: reply.headers.get('X-Speech-Check') };
   };
   const forms: Record<string, (verify: 'off' | 'report' | 'repair') => Promise<Outcome>> = {
@@ -105,11 +97,12 @@ async function openForms(takes: readonly (Pcm | Error)[], { isOpen = true } = {}
       return {};
     },
     async 'REST, stream'(verify) {
-      await (await speak({ method: 'streaming', text_chunks: [text], verify })).arrayBuffer();
+      await bytesOf(await speak({ method: 'streaming', text_chunks: [text], verify }));
       return {};
     },
     async SSE(verify) {
-      const events = await readEvents(await post('/api/audio/speech/sse', { ...words, text_chunks: [text], verify }));
+      const body = { voice_id: 'tone-low', ...words, text_chunks: [text], verify };
+      const events = await readEvents(await gateway.send('/api/audio/speech/sse', { body }));
       return toOutcome(events.at(-1)!.data as TakesTold);
     },
     async 'gRPC, stream'(verify) {
@@ -130,28 +123,18 @@ async function openForms(takes: readonly (Pcm | Error)[], { isOpen = true } = {}
       return toOutcome(flushed!.value as TakesTold);
     },
     async job(verify) {
-      const { id } = (await (await post('/api/audio/jobs', { text, verify })).json()) as { id: string };
-      const headers = { 'X-API-Key': key };
-      const read = async () => (await (await fetch(`${url}/api/audio/jobs/${id}`, { headers })).json()) as Job;
-      await expect.poll(async () => (await read()).status, { timeout: 20_000 }).toBe('succeeded');
-      const { suspects, ...told } = (await read()).chapters[0]!;
-      return toOutcome({ ...told, suspects: suspects.map((each) => ({ ...each, said: each.text })) });
+      const { id } = await gateway.create({ chapters: undefined, text, verify });
+      const { status, chapters } = await gateway.untilEnded(id);
+      expect(status).toBe('succeeded');
+      const { suspects, ...told } = chapters[0];
+      return toOutcome({ ...told, suspects: suspects.map((each: { text: string }) => ({ ...each, said: each.text })) });
     },
   };
-  const close = async () => {
-    grpc.close();
-    await core.drain(0);
-  };
   const ask = async (form: string, verify: 'off' | 'report' | 'repair') => {
-    const outcome = await forms[form]!(verify).finally(close);
+    const outcome = await forms[form]!(verify);
     return { ...outcome, takes: engine.segments.length };
   };
-  return { ask, speak, post, grpc, metadata, engine, close, gateway };
-}
-
-interface Job {
-  status: string;
-  chapters: { suspects: { text: string; faults: string[]; heard?: string }[]; unchecked?: number }[];
+  return { ask, speak, grpc, metadata, engine, gateway };
 }
 
 const upper = (verify: string) => verify.toUpperCase() as 'OFF' | 'REPORT' | 'REPAIR';
@@ -160,7 +143,7 @@ const held = ['REST, buffer', 'REST, link', 'gRPC, unary', 'job'];
 const streams = ['REST, stream', 'SSE', 'gRPC, stream', 'gRPC, live'];
 const withCheck = ['REST, buffer', 'REST, link'];
 const withList = ['SSE', 'gRPC, stream', 'gRPC, live', 'job'];
-/** The outcome in a form, which has the check or the list. */
+/** The outcome as this form reports it: with X-Speech-Check, with the list of suspects, or with neither. */
 const told = (form: string, check: string, list: Outcome, takes: number) => ({
   ...(withCheck.includes(form) && { check }),
   ...(withList.includes(form) && list),
@@ -206,7 +189,7 @@ describe.each([...held, ...streams])('%s', (form) => {
     ['is full', () => ({ status: 429, body: '', headers: { 'Retry-After': '1' } })],
     ['is silent', () => new Promise<never>(() => {})],
     ['hears a recording of another length', () => says(sentences[1]!, { duration: 60 })],
-    ['answers with the words of the request before', lateBy(1)],
+    ['answers with the words of the request before', late()],
   ])('nothing wrong is said if the recognizer %s', async (_, given) => {
     answer = given;
     expect(await ask([good, other], 'repair')).toEqual(told(form, 'unchecked', unheard, 1));
@@ -214,40 +197,39 @@ describe.each([...held, ...streams])('%s', (form) => {
 });
 
 /** A recognizer whose answers are for the request before, as after a lost answer. */
-function lateBy(count: number) {
-  const heard: string[] = [sentences[2]!];
+function late() {
+  let before = sentences[2]!;
   return (asked: Transcription) => {
-    heard.push(JSON.parse(honest(asked).body).text);
-    return says(heard.at(-1 - count)!);
+    const answered = says(before);
+    before = JSON.parse(honest(asked).body).text;
+    return answered;
   };
 }
 
 test('a wrong recognizer cannot replace good audio by worse', async () => {
   const worse = spoil(good, 'silence');
   answer = ({ sampleCount }) => says(sampleCount === good.samples.length ? sentences[3]! : text);
-  const { speak, engine, close } = await openForms([good, worse, worse]);
+  const { speak, engine } = await openForms([good, worse, worse]);
   const reply = await speak({ text, verify: 'repair', return_format: 'buffer' });
   const seconds = Number(reply.headers.get('X-Audio-Duration'));
-  await reply.arrayBuffer();
-  await close();
+  await bytesOf(reply);
   expect(engine.segments).toHaveLength(3);
   expect(reply.headers.get('X-Speech-Check')).toBe('suspect');
   expect(seconds).toBeLessThan(worse.samples.length / worse.sampleRateHz);
 });
 
 test('retakes are not charged', async () => {
-  const { speak, close } = await openForms([skipped, good]);
+  const { speak } = await openForms([skipped, good]);
   const reply = await speak({ text, verify: 'repair', return_format: 'buffer' });
-  await reply.arrayBuffer();
-  await close();
+  await bytesOf(reply);
   expect(reply.headers.get('X-Chars-Charged')).toBe(String(text.length));
 });
 
 test('audio that was not checked does not answer a request with a check', async () => {
-  const { speak, close } = await openForms([good]);
+  const { speak } = await openForms([good]);
   const ask = async (verify?: string) => {
     const reply = await speak({ text, return_format: 'buffer', ...(verify && { verify }) });
-    await reply.arrayBuffer();
+    await bytesOf(reply);
     return ['X-Cache', 'X-Speech-Check'].map((name) => reply.headers.get(name));
   };
   expect(await ask()).toEqual(['MISS', 'good']);
@@ -257,18 +239,17 @@ test('audio that was not checked does not answer a request with a check', async 
   answer = honest;
   expect(await ask('report')).toEqual(['MISS', 'good']);
   expect(await ask('report')).toEqual(['HIT', 'good']);
-  await close();
 });
 
 test('without a transcription server, a request that needs one is refused', async () => {
-  const { speak, post, grpc, metadata, close } = await openForms([good], { isOpen: false });
+  const { speak, grpc, gateway, metadata } = await openForms([good], { isOpen: false });
   const details = [
     { field: 'verify', reason: 'unsupported', message: expect.stringMatching(/SONANT_TRANSCRIPTION_URL/) },
   ];
   for (const reply of [
     await speak({ text, verify: 'report' }),
     await speak({ method: 'streaming', text_chunks: [text], verify: 'repair' }),
-    await post('/api/audio/jobs', { text, verify: 'report' }),
+    await gateway.sendJobs('', { body: { voice_id: 'tone-low', text, verify: 'report' } }),
   ]) {
     expect(reply.status).toBe(400);
     expect(await reply.json()).toMatchObject({ error: 'invalid_request', details });
@@ -276,11 +257,10 @@ test('without a transcription server, a request that needs one is refused', asyn
   const asked = { voiceId: 'tone-low', text, verify: Verify.REPORT };
   await expect(grpc.unary('synthesizeSpeech', asked, { metadata })).rejects.toMatchObject({ code: 3 });
   expect((await speak({ text, verify: 'off' })).status).toBe(200);
-  await close();
 });
 
 test('a retake that would miss the deadline of the caller is given up, and the first take is sent', async () => {
-  const { gateway, engine, close } = await openForms([spoil(good, 'silence')]);
+  const { gateway, engine } = await openForms([spoil(good, 'silence')]);
   const { speak } = engine;
   engine.speak = async function* (segment, signal) {
     if (segment.isAgain)
@@ -290,12 +270,11 @@ test('a retake that would miss the deadline of the caller is given up, and the f
   const request = parseSpeechRequest({ voice_id: 'tone-low', text, output_format: 'pcm', verify: 'repair' });
   const caller = { callerId: 'caller', deadlineMs: performance.now() + 4_000 };
   const events = await Array.fromAsync(gateway.speech.streamSpeech(request, caller, new AbortController().signal));
-  await close();
   expect(events.at(-1)).toMatchObject({ type: 'done', suspects: [{ faults: ['silence'] }] });
 });
 
 test('a caller who leaves ends the retake', async () => {
-  const { gateway, engine, close } = await openForms([skipped]);
+  const { gateway, engine } = await openForms([skipped]);
   const begun = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();
   const { speak } = engine;
@@ -314,5 +293,4 @@ test('a caller who leaves ends the retake', async () => {
   leaving.abort();
   await expect(reply).rejects.toThrow();
   await left.promise;
-  await close();
 });
