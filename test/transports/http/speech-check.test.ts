@@ -2,17 +2,13 @@
 // stays suspect is named in the reply, in the end of a stream, and in the job.
 import { beforeAll, expect, test } from 'vitest';
 import type { Pcm } from '../../../src/platform/pcm.ts';
+import { type JobJson, openJobsGateway } from '../../clips/jobs/open-jobs.ts';
 import { openTakes, speakFlite, spoil } from '../../engines/takes-engine.ts';
 import { sentences } from '../../sentences.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 
 const text = sentences[0]!;
 const buffer = { text, return_format: 'buffer', output_format: 'pcm', sample_rate: 24_000 };
-
-interface Job {
-  status: string;
-  chapters: { suspects: object[] }[];
-}
 
 let good: Pcm;
 let bad: Pcm;
@@ -67,31 +63,24 @@ test('the end of a stream names suspect sentences, which are not spoken again', 
 
 test('a job speaks suspect sentences again, and lists those that stay suspect', async () => {
   const engine = openTakes([good, bad, bad, bad, bad, good]);
-  const gateway = await openTestGateway({ engines: [engine] });
-  const paragraphs = [text, text, text].join('\n\n');
-  const headers = { 'X-API-Key': await gateway.makeKey(['speech:synthesize', 'jobs:read', 'jobs:write']) };
-  const made = await gateway.send('/api/audio/jobs', { headers, body: { voice_id: 'tone-low', text: paragraphs } });
-  const { id } = (await made.json()) as { id: string };
-  const read = async () => (await gateway.send(`/api/audio/jobs/${id}`, { headers })).json() as Promise<Job>;
-  await expect.poll(async () => (await read()).status, { timeout: 30_000 }).toBe('succeeded');
-  const job = await read();
-  expect(job.chapters[0]!.suspects).toEqual([
+  const { create, untilEnded } = await openJobsGateway({ engines: [engine] });
+  const { id } = await create({ chapters: undefined, text: [text, text, text].join('\n\n') });
+  const { status, chapters } = await untilEnded(id);
+  expect(status).toBe('succeeded');
+  expect(chapters[0].suspects).toEqual([
     { offset: text.length + 2, text: text.replace(/\.$/, ''), faults: ['silence'], start: expect.any(Number) },
   ]);
   expect(engine.segments.length).toBe(6);
 });
 
 test('a list of jobs has few of the suspects of a job', async () => {
-  const gateway = await openTestGateway({ engines: [openTakes([bad])] });
-  const headers = { 'X-API-Key': await gateway.makeKey(['speech:synthesize', 'jobs:read', 'jobs:write']) };
-  const chapters = [12, 25].map((count) => ({ text: Array(count).fill(text).join('\n\n') }));
-  const made = await gateway.send('/api/audio/jobs', { headers, body: { voice_id: 'tone-low', chapters } });
-  const { id } = (await made.json()) as { id: string };
-  const read = async () => (await gateway.send(`/api/audio/jobs/${id}`, { headers })).json() as Promise<Job>;
-  await expect.poll(async () => (await read()).status, { timeout: 50_000 }).toBe('succeeded');
-  const { jobs } = (await (await gateway.send('/api/audio/jobs', { headers })).json()) as { jobs: Job[] };
-  const countOf = (job: Job) => job.chapters.map(({ suspects }) => suspects.length);
-  expect([await read(), ...jobs].map(countOf)).toEqual([
+  const { create, untilEnded, readJobs } = await openJobsGateway({ engines: [openTakes([bad])] });
+  const { id } = await create({ chapters: [12, 25].map((count) => ({ text: Array(count).fill(text).join('\n\n') })) });
+  const job = await untilEnded(id);
+  expect(job.status).toBe('succeeded');
+  const { jobs } = await readJobs('');
+  const countOf = ({ chapters }: JobJson) => chapters.map(({ suspects }: { suspects: object[] }) => suspects.length);
+  expect([job, ...jobs].map(countOf)).toEqual([
     [12, 20],
     [12, 8],
   ]);
