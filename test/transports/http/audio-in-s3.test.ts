@@ -11,9 +11,7 @@ import { createTestSigner } from '../../clips/provenance/signing.ts';
 import { type Fault, openFaultProxy } from '../../clips/stores/fault-proxy.ts';
 import { hasS3, openS3Server, type S3Server } from '../../clips/stores/s3-server.ts';
 import { newFolder } from '../../new-folder.ts';
-import { bytesOf, openTestGateway } from './open-gateway.ts';
-
-const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
+import { bytesOf, errorOf, openTestGateway } from './open-gateway.ts';
 
 describe.skipIf(!hasS3)('with S3', () => {
   let server: S3Server;

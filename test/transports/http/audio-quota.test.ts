@@ -5,7 +5,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { expectedBytesOf } from '../../../src/speech/estimate.ts';
 import { isDistributed } from '../../distributed/storage.ts';
 import { parseSpeechRequest } from '../../speech/parse-request.ts';
-import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
+import { bytesOf, errorOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
 /** Texts whose audio takes about 350 kB each, all different. */
 let texts = 0;
@@ -22,7 +22,6 @@ beforeEach(() => {
   texts = 100;
 });
 
-const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 const ask = (key: string, fields: object = {}) =>
   gateway.speak({ text: text(), ...fields }, { headers: { 'X-API-Key': key } });
 const link = async (key: string, fields: object = {}) => {

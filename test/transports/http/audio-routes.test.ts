@@ -3,7 +3,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { createId } from '../../../src/platform/runtime/id.ts';
 import { badKeys } from '../../conformance/clip-store.ts';
-import { bytesOf, openTestGateway } from './open-gateway.ts';
+import { bytesOf, errorOf, openTestGateway } from './open-gateway.ts';
 import { connectRaw, toAnswer } from './raw-http.ts';
 
 const gateway = await openTestGateway({}, afterAll);
@@ -11,7 +11,6 @@ const made = await gateway.speak({ text: 'Hello there, world.' });
 const url = gateway.here(((await made.json()) as { audio_url: string }).audio_url);
 const whole = await bytesOf(await fetch(url));
 const etag = `"${made.headers.get('X-Audio-Id')}"`;
-const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 
 describe('a file', () => {
   test('is sent complete, with the headers that a cache needs', async () => {

@@ -2,10 +2,8 @@
 // nothing more, and a client that does not read stops the engine.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { openTestGateway } from './open-gateway.ts';
+import { errorOf, openTestGateway } from './open-gateway.ts';
 import { connectRaw, toRequest } from './raw-http.ts';
-
-const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 
 const rawFormat = { container: 'raw', encoding: 'pcm_s16le', sample_rate: 24_000 };
 

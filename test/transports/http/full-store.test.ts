@@ -8,12 +8,11 @@ import { Failure } from '../../../src/platform/errors.ts';
 import { isDistributed } from '../../distributed/storage.ts';
 import { openCore } from '../rpc/open-core.ts';
 import { readEvents, soundIn } from './event-reader.ts';
-import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
+import { bytesOf, errorOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
 let texts = 0;
 /** A text that is not cached. */
 const freshText = () => `Text number ${texts++}, which nobody has heard before.`;
-const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 const sse = '/api/audio/speech/sse';
 const bytesMax = 100_000_000;
 const counted = { isLimited: true, room: { bytesMax } };

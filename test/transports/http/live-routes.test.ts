@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
-import { openTestGateway } from './open-gateway.ts';
+import { errorOf, openTestGateway } from './open-gateway.ts';
 import { connectRaw, toRequest } from './raw-http.ts';
 
 const shared = await openTestGateway({ settings: { allowedOrigins: ['https://app.example'] } }, afterAll);
@@ -246,7 +246,7 @@ test('a refused upgrade is an ordinary HTTP error', async () => {
     expect(malformed).toContain(`"field":"${name}"`);
   }
   const plain = await shared.send(path);
-  expect([plain.status, ((await plain.json()) as { error: string }).error]).toEqual([400, 'invalid_request']);
+  expect(await errorOf(plain)).toEqual([400, 'invalid_request']);
   for (const to of paths) {
     for (const origin of ['https://app.example', shared.url, 'http://sonant.test']) {
       const allowed = openLive(shared, { Origin: origin }, to);

@@ -273,3 +273,13 @@ export async function openTestGateway(
 export type TestGateway = Awaited<ReturnType<typeof openTestGateway>>;
 
 export const bytesOf = async (response: Response) => Buffer.from(await response.arrayBuffer());
+
+export const errorOf = async (response: Response) => [
+  response.status,
+  ((await response.json()) as { error: string }).error,
+];
+
+export const failureOf = async (response: Response) => {
+  const { error, message } = (await response.json()) as { error: string; message: string };
+  return [response.status, error, message];
+};

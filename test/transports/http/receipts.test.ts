@@ -16,7 +16,7 @@ import { openTakes, speakFlite, spoil } from '../../engines/takes-engine.ts';
 import { newFolder } from '../../new-folder.ts';
 import { isInstalled } from '../../programs.ts';
 import { sentences } from '../../sentences.ts';
-import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
+import { bytesOf, failureOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
 const signing = { openSigner: createTestSigner(), marking: { software: 'Sonant 1.2.3', operator: 'ACME' } };
 const text = 'It costs $5. Really!';
@@ -29,10 +29,6 @@ interface Signed {
 const readSigned = async (reply: Response): Promise<Signed> => {
   expect([reply.status, reply.headers.get('cache-control')]).toEqual([200, 'no-store']);
   return (await reply.json()) as Signed;
-};
-const failureOf = async (reply: Response) => {
-  const { error, message } = (await reply.json()) as { error: string; message: string };
-  return [reply.status, error, message];
 };
 
 async function speakLink(gateway: TestGateway, body: object = {}) {

@@ -2,13 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type ReadEvent, readEvents, soundIn } from './event-reader.ts';
-import { openTestGateway } from './open-gateway.ts';
+import { errorOf, openTestGateway } from './open-gateway.ts';
 
 const shared = await openTestGateway({}, afterAll);
 const url = '/api/audio/speech/sse';
 const chunks = { voice_id: 'tone-low', text_chunks: ['Hello there.', 'How are you today?'], sample_rate: 24000 };
 
-const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 const namesOf = (events: readonly ReadEvent[]) => events.map(({ event }) => event);
 const last = (events: readonly ReadEvent[]) => events.at(-1)!;
 

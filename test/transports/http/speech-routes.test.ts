@@ -1,13 +1,12 @@
 // Tests POST /api/audio/speech and DELETE /api/audio/{id}, over real sockets with the real service.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { bytesOf, openTestGateway } from './open-gateway.ts';
+import { bytesOf, errorOf, openTestGateway } from './open-gateway.ts';
 
 const shared = await openTestGateway({}, afterAll);
 
 const sizesOf = (wav: Buffer) => [wav.readUInt32LE(4), wav.readUInt32LE(40)];
 const linkOf = async (answer: Response) => (await answer.json()) as { audio_url: string; error?: string };
-const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 
 describe('a link', () => {
   test('has the metadata in headers, and points at the audio', async () => {

@@ -13,13 +13,12 @@ import { readEventBody } from '../../../src/transports/http/synthesis/speech-bod
 import { openReplicaStores } from '../../distributed/storage.ts';
 import { listen } from '../../free-port.ts';
 import { type ReadEvent, readEvents } from './event-reader.ts';
-import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
+import { bytesOf, errorOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
 const shared = await openTestGateway({}, afterAll);
 const url = '/api/audio/speech/sse';
 const chunks = { voice_id: 'tone-low', text_chunks: ['Hello there.', 'How are you today?'], sample_rate: 24000 };
 
-const errorOf = async (answer: Response) => [answer.status, ((await answer.json()) as { error: string }).error];
 const last = (events: readonly ReadEvent[]) => events.at(-1)!;
 const ticketOf = async (gateway: TestGateway, body: object) =>
   (await (await gateway.send(`${url}/tickets`, { body })).json()) as {
@@ -248,7 +247,7 @@ test('an unknown parameter refuses the upgrade where the gateway is strict, and 
 test('a live ticket is not used up by a request that is no upgrade, or from a page of another origin', async () => {
   const { live_url } = await liveTicketOf();
   const plain = await fetch(toSocketUrl(live_url).replace('ws', 'http'));
-  expect([plain.status, ((await plain.json()) as { error: string }).error]).toEqual([400, 'invalid_request']);
+  expect(await errorOf(plain)).toEqual([400, 'invalid_request']);
   expect(await connect(live_url, { Origin: 'https://evil.example' })).toEqual([403, 'access_denied']);
   expect(await connect(live_url)).toEqual(spoken);
 });
@@ -273,7 +272,7 @@ test('a ticket for events opens no live speech, and a live ticket starts no even
   expect(await connect(`ws://sonant.test${path}?ticket=${id}`)).toEqual(refused);
   const live = await liveTicketOf();
   const events = await fetch(`${shared.url}${sse}/${live.id}`);
-  expect([events.status, ((await events.json()) as { error: string }).error]).toEqual(refused);
+  expect(await errorOf(events)).toEqual(refused);
 });
 
 test('a live ticket needs the scope of live speech, and cannot be hoarded', async () => {
