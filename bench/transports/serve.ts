@@ -116,7 +116,7 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
     audio: createStoredAudio({
       findClip: clipRows.find,
       read: createClipMemory(clips).read,
-      captionsOf: async () => undefined,
+      clips,
       isRevocable: () => false,
     }),
     idempotency,

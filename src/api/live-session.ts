@@ -288,12 +288,13 @@ export class LiveSession {
       turn.text.pause();
       this.#wake();
     };
-    if (inMs <= liveReadMs) this.#pause = setTimeout(pause, inMs).unref();
-    else {
-      // If the process was busy, text that has arrived is read during the last part of the wait.
-      const wait = () => (this.#pause = setTimeout(pause, liveReadMs).unref());
-      this.#pause = setTimeout(wait, inMs - liveReadMs).unref();
-    }
+    const lastMs = Math.min(inMs, liveReadMs);
+    const wait = () => {
+      this.#pause = setTimeout(pause, lastMs).unref();
+    };
+    // If the process was busy, text that has arrived is read during the last part of the wait.
+    if (inMs === lastMs) wait();
+    else this.#pause = setTimeout(wait, inMs - lastMs).unref();
   }
 
   #interrupt({ playedMs, turn: heard }: { playedMs?: number | undefined; turn?: number | undefined }): void {

@@ -19,33 +19,37 @@ export const receiptKeyOf = (audioId: string): string => audioId.replace(audioPr
 export const audioKeyOf = (key: string): string => key.replace(besidePrefix, 'aud_');
 
 export const storeCaptions = (clips: ClipStore, audioId: string, cues: readonly Cue[]): Promise<void> =>
-  storeBeside(clips, captionsKeyOf(audioId), 'application/json', Buffer.from(JSON.stringify(cues)));
+  storeFile(clips, captionsKeyOf(audioId), 'application/json', [Buffer.from(JSON.stringify(cues))]);
 
-export async function storeBeside(clips: ClipStore, key: string, contentType: string, bytes: Buffer): Promise<void> {
+/** Stores a file that is complete only after its last piece. */
+export async function storeFile(
+  clips: Pick<ClipStore, 'create'>,
+  key: string,
+  contentType: string,
+  pieces: readonly Uint8Array[] | AsyncIterable<Uint8Array>,
+): Promise<void> {
   const draft = await clips.create(key, contentType);
   try {
-    await draft.write(bytes);
+    for await (const piece of pieces) await draft.write(piece);
     await draft.commit();
   } finally {
     await draft.discard();
   }
 }
 
-export async function readBeside(clips: Pick<ClipStore, 'open'>, key: string): Promise<Buffer | undefined> {
+export async function readFile(clips: Pick<ClipStore, 'open'>, key: string): Promise<Buffer | undefined> {
   const stored = await clips.open(key);
   return stored && buffer(stored.body);
 }
 
 /** Undefined if the audio has no captions. */
 export async function readCaptions(clips: ClipStore, audioId: string): Promise<readonly Cue[] | undefined> {
-  const stored = await readBeside(clips, captionsKeyOf(audioId));
+  const stored = await readFile(clips, captionsKeyOf(audioId));
   return stored && JSON.parse(stored.toString());
 }
 
 /** Removes the audio with its captions, its manifest and its receipt. */
 export async function removeClip(clips: Pick<ClipStore, 'remove'>, audioId: string): Promise<void> {
   await clips.remove(audioId);
-  await clips.remove(captionsKeyOf(audioId));
-  await clips.remove(manifestKeyOf(audioId));
-  await clips.remove(receiptKeyOf(audioId));
+  await Promise.all([captionsKeyOf, manifestKeyOf, receiptKeyOf].map((keyOf) => clips.remove(keyOf(audioId))));
 }

@@ -6,7 +6,7 @@ import { bestCasting, type Plan, type Speech } from '../speech.ts';
 import type { ClipMemory, ReadClip } from './clip-memory.ts';
 import { keptMsMin } from './clip-remover.ts';
 import type { ClipRow, ClipRows } from './clip-rows.ts';
-import type { ClipStore } from './stores/clip-store.ts';
+import { type ClipStore, isStored } from './stores/clip-store.ts';
 
 /** A cached clip is reused only while at least this share of its lifetime remains. */
 const cachedLifeMin = 0.5;
@@ -25,9 +25,7 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
   const findCached = async (ownerId: string, cacheKey: string): Promise<ClipRow | undefined> => {
     const clip = await index.findCached(ownerId, cacheKey, lastsUntilMs());
     if (!clip || memory.isHeld(clip.clipId)) return clip;
-    const stored = await clips.open(clip.clipId, { first: 0, last: 0 });
-    stored?.body.destroy();
-    return stored && clip;
+    return (await isStored(clips, clip.clipId)) ? clip : undefined;
   };
 
   /** Finds a clip of the best engine. A clip of another engine is used only while all better engines cannot speak. */

@@ -13,7 +13,7 @@ import type { ClipDraft, ClipStore } from './stores/clip-store.ts';
 interface ClipRowOptions {
   keepMs: number;
   caller: Caller;
-  /** Whether the caller receives a link to the clip. Only then has the clip a receipt. */
+  /** Whether the caller receives a link to the clip. Only such a clip has a receipt. */
   isLinked: boolean;
   /** Whether later requests may be answered from the clip. */
   isCached: boolean;
@@ -96,7 +96,7 @@ export function toClipRow(
     clipId: info.audioId,
     ownerId: caller.callerId,
     accountId: accountOf(caller),
-    // A later request may be checked.
+    // Audio that was not checked is not reused: the recognizer may answer for a later request.
     cacheKey: isCached && !done.unchecked ? info.cacheKey!() : null,
     format: info.format,
     byteCount: done.byteCount,
@@ -122,7 +122,10 @@ const checkOf = ({ suspects, unchecked }: Pick<SpeechEventOf<'done'>, 'suspects'
   return suspects && !unchecked ? 'good' : 'unchecked';
 };
 
-/** Stores what lies beside the clip and indexes the clip. Removes the clip after an error or if its voice has been deleted. */
+/**
+ * Stores captions and the receipt, then indexes the clip. Removes all of it after an error, or if the voice has been
+ * deleted.
+ */
 async function addOrRemove(
   clip: ClipRow,
   { ended }: SpeechInfo,

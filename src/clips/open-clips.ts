@@ -10,7 +10,6 @@ import { createFlightLock } from '../platform/store/flight-lock.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
 import type { Tools } from '../platform/telemetry/tools.ts';
 import type { Voices } from '../speech.ts';
-import { readCaptions } from './beside-audio.ts';
 import { createKnownClips } from './clip-cache.ts';
 import { createClipMemory } from './clip-memory.ts';
 import { type ClipRoomOptions, createClipRoom } from './clip-room.ts';
@@ -21,7 +20,7 @@ import { createJobSegmentRows } from './jobs/job-segment-rows.ts';
 import type { OpenSigner } from './provenance/places.ts';
 import type { ClipConfig } from './settings.ts';
 import { createSingleFlight, traceFlights } from './single-flight.ts';
-import { createStoredAudio, openManifest, type StoredAudio } from './stored-audio.ts';
+import { createStoredAudio, type StoredAudio } from './stored-audio.ts';
 import { openReceipt, type SignedReceipt } from './stored-receipt.ts';
 import { type ClipStore, traceClips } from './stores/clip-store.ts';
 import { openLocalClips } from './stores/local-clips.ts';
@@ -108,8 +107,8 @@ export function createClips(options: ClipsOptions) {
         audio: createStoredAudio({
           findClip: records.find,
           read: memory.read,
-          captionsOf: (clipId) => readCaptions(clips, clipId),
-          manifestOf: openSigner && ((row) => openManifest(clips, row, openSigner)),
+          clips,
+          openSigner,
           linkTo,
           isRevocable,
         }),

@@ -4,14 +4,14 @@
 import { audioFormats, type FormatName } from '../audio.ts';
 import { Failure } from '../platform/errors.ts';
 import { speechFields } from '../speech.ts';
-import { manifestKeyOf, readBeside, storeBeside } from './beside-audio.ts';
-import { type Cue, captionContentTypes, toCaptions } from './captions.ts';
+import { manifestKeyOf, readCaptions, readFile, receiptKeyOf, storeFile } from './beside-audio.ts';
+import { captionContentTypes, toCaptions } from './captions.ts';
 import type { ClipMemory } from './clip-memory.ts';
 import type { ClipRow, ClipRows } from './clip-rows.ts';
 import { type OpenSigner, signBeside } from './provenance/places.ts';
 import { createSingleFlight } from './single-flight.ts';
-import { findReceiptId } from './stored-receipt.ts';
-import type { ClipStore } from './stores/clip-store.ts';
+import { receiptIdOf } from './stored-receipt.ts';
+import { type ClipStore, isStored } from './stores/clip-store.ts';
 import type { LinkTo } from './stores/s3-bucket.ts';
 
 const manifestType = 'application/c2pa';
@@ -28,14 +28,15 @@ export async function openManifest(
   { clipId, origin }: MarkedClip,
   openSigner: OpenSigner,
 ): Promise<Buffer | undefined> {
-  const find = () => readBeside(clips, manifestKeyOf(clipId));
+  const find = () => readFile(clips, manifestKeyOf(clipId));
   const make = async () => {
     const audio = origin ? await clips.open(clipId) : undefined;
     if (!audio) return undefined;
-    const claimed = { ...JSON.parse(origin!), receipt: await findReceiptId(clips, clipId) };
+    const receipt = (await isStored(clips, receiptKeyOf(clipId))) ? receiptIdOf(clipId) : undefined;
+    const claimed = { ...JSON.parse(origin!), receipt };
     const manifest = await signBeside(audio.body, claimed, openSigner);
     // If the store is full, the next request creates another manifest.
-    await storeBeside(clips, manifestKeyOf(clipId), manifestType, manifest).catch(() => {});
+    await storeFile(clips, manifestKeyOf(clipId), manifestType, [manifest]).catch(() => {});
     return manifest;
   };
   return (await flights.run<Buffer | undefined>(clipId, never, { find, make })).value;
@@ -44,10 +45,9 @@ export async function openManifest(
 interface StoredAudioOptions {
   findClip: ClipRows['find'];
   read: ClipMemory['read'];
-  /** Returns the captions of a clip, or undefined if there are none. */
-  captionsOf(clipId: string): Promise<readonly Cue[] | undefined>;
-  /** The C2PA manifest of a clip; undefined if the file of the clip is missing. Absent if no manifests are created. */
-  manifestOf?: ((clip: ClipRow) => Promise<Buffer | undefined>) | undefined;
+  clips: ClipStore;
+  /** Undefined if no manifests are created. */
+  openSigner?: OpenSigner | undefined;
   /** Set if the store itself serves audio. */
   linkTo?: LinkTo | undefined;
   /** Whether the clip may be deleted early, if the person behind a cloned voice withdraws consent. */
@@ -59,7 +59,9 @@ export const besideTypes = { ...captionContentTypes, c2pa: manifestType };
 
 type BesideKind = keyof typeof besideTypes;
 
-export interface StoredAudio extends Omit<StoredAudioOptions, 'findClip' | 'captionsOf'> {
+export interface StoredAudio extends Pick<StoredAudioOptions, 'read' | 'linkTo' | 'isRevocable'> {
+  /** Whether audio that states its origin has a manifest. */
+  hasManifests: boolean;
   /**
    * Finds the clip of an audio, caption or manifest file such as "aud_01JD....wav". Throws a Failure if the clip does
    * not exist or has expired.
@@ -69,23 +71,22 @@ export interface StoredAudio extends Omit<StoredAudioOptions, 'findClip' | 'capt
   fileOf(row: ClipRow, kind: BesideKind): Promise<Buffer | undefined>;
 }
 
-export const createStoredAudio = ({ findClip, captionsOf, ...options }: StoredAudioOptions): StoredAudio => ({
+export const createStoredAudio = ({ findClip, clips, openSigner, ...options }: StoredAudioOptions): StoredAudio => ({
   ...options,
+  hasManifests: openSigner !== undefined,
   async find(file) {
     const [, id, extension] = /^(aud_[0-9A-Z]{20,80})\.([a-z0-9]{2,4})$/.exec(file) ?? [];
     const row = id === undefined ? undefined : await findClip(id);
     const beside =
-      extension === 'c2pa' && options.manifestOf
-        ? extension
-        : speechFields.captionKinds.find((kind) => kind === extension);
+      extension === 'c2pa' && openSigner ? extension : speechFields.captionKinds.find((kind) => kind === extension);
     const isOfFormat = row && audioFormats[row.format as FormatName].extension === extension;
     if (!row || !(beside || isOfFormat)) throw new Failure('not_found');
     if (row.expiresAtMs <= Date.now()) throw new Failure('audio_expired');
     return { row, beside };
   },
   async fileOf(row, kind) {
-    if (kind === 'c2pa') return options.manifestOf?.(row);
-    const cues = await captionsOf(row.clipId);
+    if (kind === 'c2pa') return openSigner && openManifest(clips, row, openSigner);
+    const cues = await readCaptions(clips, row.clipId);
     return cues && Buffer.from(toCaptions(kind, cues));
   },
 });

@@ -1,12 +1,13 @@
 // Stores a receipt beside audio: what was spoken, how each segment was checked, and the hash of the sound. Audio has a
-// receipt if it was made for a link, or by a job, and if files state their origin. The receipt keeps the text until the
-// audio is deleted. It is stored as it is signed, and signed when it is read.
+// receipt if it was made for a link or by a job, provided that files state their origin. The receipt keeps the text until
+// the audio is deleted. The stored bytes are the bytes that are signed; the signature is made on each read.
 import { hash } from 'node:crypto';
 import type { Origin } from '../audio.ts';
+import { cutText } from '../platform/count-chars.ts';
 import { Failure } from '../platform/errors.ts';
 import { SlotQueue } from '../platform/runtime/slot-queue.ts';
 import type { SegmentReport } from '../speech.ts';
-import { readBeside, receiptKeyOf } from './beside-audio.ts';
+import { readFile, receiptKeyOf, storeFile } from './beside-audio.ts';
 import type { ClipRow } from './clip-rows.ts';
 import { signDetached } from './provenance/detached-signature.ts';
 import type { OpenSigner } from './provenance/places.ts';
@@ -23,7 +24,7 @@ interface SoundRange {
   byteCount: number;
 }
 
-/** Id of the receipt in manifests. The id of the audio, which is part of its URL, cannot be found from it. */
+/** Id of the receipt in manifests. It is a hash, because the id of the audio is part of its URL. */
 export const receiptIdOf = (audioId: string): string => `rcp_${hash('sha256', audioId, 'base64url').slice(0, 26)}`;
 
 const toReceipt = (
@@ -64,7 +65,7 @@ const toSegment = ({
   start: startSeconds,
   seconds,
   faults: report.faults,
-  heard: report.heard?.slice(0, text.length + heardCharsMore),
+  heard: report.heard === undefined ? undefined : cutText(report.heard, text.length + heardCharsMore),
   word_errors: report.wordErrors,
 });
 
@@ -93,7 +94,7 @@ export function storeBookReceipt(
 ): Promise<void> {
   const items = async function* () {
     for (const { title, startSeconds: start, audioId } of chapters) {
-      const receipt = (await readBeside(clips, receiptKeyOf(audioId))) ?? 'null';
+      const receipt = (await readFile(clips, receiptKeyOf(audioId))) ?? 'null';
       yield `${JSON.stringify({ title, start }).slice(0, -1)},"receipt":${receipt}}`;
     }
   };
@@ -110,34 +111,27 @@ async function writeReceipt(
   { name, items }: { name: string; items: Iterable<string> | AsyncIterable<string> },
 ): Promise<void> {
   if (clip.origin === null || !clips.hasReceipts) return;
-  const draft = await clips.create(receiptKeyOf(clip.clipId), 'application/json');
-  try {
+  const pieces = async function* () {
     let piece = `${JSON.stringify(toReceipt(clip, range)).slice(0, -1)},"${name}":[`;
     let separator = '';
     for await (const item of items) {
       piece += separator + item;
       separator = ',';
       if (piece.length < pieceCharsMin) continue;
-      await draft.write(Buffer.from(piece));
+      yield Buffer.from(piece);
       piece = '';
     }
-    await draft.write(Buffer.from(`${piece}]}`));
-    await draft.commit();
-  } finally {
-    await draft.discard();
-  }
-}
-
-/** Returns the id of the receipt of stored audio; undefined if it has none. */
-export async function findReceiptId(clips: Pick<ClipStore, 'open'>, audioId: string): Promise<string | undefined> {
-  const stored = await clips.open(receiptKeyOf(audioId), { first: 0, last: 0 });
-  stored?.body.destroy();
-  return stored && receiptIdOf(audioId);
+    yield Buffer.from(`${piece}]}`);
+  };
+  await storeFile(clips, receiptKeyOf(clip.clipId), 'application/json', pieces());
 }
 
 export type SignedReceipt = Awaited<ReturnType<typeof openReceipt>>;
 
-/** A receipt is signed as a whole, and that of a long job takes many megabytes. Accounts take turns. */
+/**
+ * Few receipts are read at once: each is kept in memory to be signed, and that of a long job takes many megabytes.
+ * Accounts take turns.
+ */
 const reads = new SlotQueue({
   slotsMax: 2,
   waitingMax: 64,
@@ -156,7 +150,7 @@ export async function openReceipt(clip: ClipRow | undefined, { clips, openSigner
   if (!clip || clip.expiresAtMs <= Date.now()) throw new Failure('audio_expired');
   using slot = new DisposableStack();
   slot.defer(await reads.take({ signal, owner: clip.accountId ?? clip.ownerId }));
-  const bytes = openSigner && (await readBeside(clips, receiptKeyOf(clip.clipId)));
+  const bytes = openSigner && (await readFile(clips, receiptKeyOf(clip.clipId)));
   if (!bytes) throw new Failure('not_found', { message: openSigner ? noReceipt : noSigner });
   return { receipt: bytes.toString(), signature: signDetached(await openSigner(), bytes) };
 }

@@ -95,8 +95,8 @@ interface ModelsOptions extends Pick<ModelInstallsOptions, 'onEvent'> {
 }
 
 /**
- * Opens model installation: the model table, including the operator's models, and the model folder. With `first`, fetches
- * a natural voice if there is none.
+ * Opens model installation: the model table, including the operator's models, and the model folder. If `first` is
+ * given, also fetches a first natural voice in the background, while there is none.
  */
 export async function openModels(
   { settings, definitions, opened, onEvent }: ModelsOptions,

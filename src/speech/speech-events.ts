@@ -113,7 +113,7 @@ export interface SpeechDone {
   segments?: readonly SegmentReport[] | undefined;
   /** Undefined if no segment could be judged. */
   suspects?: readonly Suspect[] | undefined;
-  /** Number of segments that a recognizer should have heard, and did not. */
+  /** Number of segments that the recognizer left unchecked. */
   unchecked?: number | undefined;
   chars: number;
   seconds: number;

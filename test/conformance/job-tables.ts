@@ -130,8 +130,8 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
       await write(0);
       expect(await charged(keyId)).toEqual([20]);
       expect(await rows.findByKey(jobKey)).toMatchObject({ charsDone: 20, seconds: 1 });
-      const done = { holder: 'me', audioId: createId('aud'), seconds: 1, sampleCount: 1, unchecked: 2, keepUntilMs: 0 };
-      await rows.finishChapter(id, done);
+      const done = { holder: 'me', audioId: createId('aud'), seconds: 1, sampleCount: 1, keepUntilMs: 0 };
+      await rows.finishChapter(id, { ...done, starts: new Map(), unchecked: 2 });
       expect((await rows.chaptersOf(jobKey))[0]).toMatchObject({ unchecked: 2 });
     });
 
@@ -140,7 +140,7 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
       const finish = async (chapter: number) => {
         await rows.claim({ jobKey, chapter }, 'me', 1_000, 2_000);
         const done = { holder: 'me', audioId: `aud_${chapter}`, seconds: 2, sampleCount: 96_000, keepUntilMs: 9e15 };
-        return rows.finishChapter({ jobKey, chapter }, done);
+        return rows.finishChapter({ jobKey, chapter }, { ...done, starts: new Map(), unchecked: 0 });
       };
       const open = async () => (await rows.listOpen(50_000, 100)).find((each) => each.jobKey === jobKey)?.chapter;
       await finish(1);

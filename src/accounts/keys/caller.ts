@@ -4,8 +4,7 @@ import { createId } from '../../platform/runtime/id.ts';
 import type { LimitedAccount } from '../limits/limiter.ts';
 import { operatorId } from './api-key-record.ts';
 import { type AuditRow, allKeys } from './api-key-rows.ts';
-import type { KeyGrant } from './key-grant.ts';
-import { type Scope, scopes } from './key-grant.ts';
+import { type KeyGrant, type Scope, scopes } from './key-grant.ts';
 import type { KeyLimits } from './key-limits.ts';
 
 /** The permissions that determine which voices a caller may use. */

@@ -19,6 +19,7 @@ import type { Reservation } from '../clip-room.ts';
 import { type ClipRow, toVoiceList } from '../clip-rows.ts';
 import { hasPlace, signFile } from '../provenance/places.ts';
 import { receiptIdOf, storeBookReceipt } from '../stored-receipt.ts';
+import { isStored } from '../stores/clip-store.ts';
 import { storeBookCaptions } from './chapter-captions.ts';
 import { expiryOf, type JobSettings, toPartRequest } from './job-request.ts';
 import type { ChapterRow, JobRow } from './job-rows.ts';
@@ -82,9 +83,7 @@ async function findChapters({ jobKey }: JobRow, { rows, clips, index }: JobTools
   let isWhole = true;
   for (const row of await rows.chaptersOf(jobKey)) {
     const clip = row.audioId === null ? undefined : await index.find(row.audioId);
-    const stored = isLive(clip) ? await clips.open(clip.clipId, { first: 0, last: 0 }) : undefined;
-    stored?.body.destroy();
-    if (clip && stored) finished.push({ row, clip });
+    if (isLive(clip) && (await isStored(clips, clip.clipId))) finished.push({ row, clip });
     else {
       isWhole = false;
       await rows.reopenChapter(row);
@@ -133,9 +132,9 @@ async function storeBook(joining: Joining, tools: JobTools, signal: AbortSignal)
   let byteCount = 0;
   try {
     const plain = writeBookFile(format, sampleRateHz, chapters, tags);
+    const receipt = clips.hasReceipts ? receiptIdOf(audioId) : undefined;
     const isSigned = openSigner && origin && hasPlace(format);
-    const claimed = origin && { ...origin, receipt: clips.hasReceipts ? receiptIdOf(audioId) : undefined };
-    const file = isSigned ? signFile(plain, format, claimed!, openSigner) : undefined;
+    const file = isSigned ? signFile(plain, format, { ...origin, receipt }, openSigner) : undefined;
     for await (const bytes of file?.pieces ?? plain) {
       signal.throwIfAborted();
       byteCount += bytes.length;

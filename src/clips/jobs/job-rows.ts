@@ -57,7 +57,7 @@ export interface ChapterRow {
   doneRevision: number | null;
   /** The first suspects of the chapter (`JobSuspect`), as JSON. */
   suspects: string;
-  /** Number of segments that a recognizer should have heard, and did not. */
+  /** Number of segments that the recognizer left unchecked. */
   unchecked: number;
 }
 

@@ -50,7 +50,7 @@ interface SegmentProgress {
   seconds: number;
   busyMs: number;
   suspect?: JobSuspect | undefined;
-  /** Change of the number of segments that a recognizer should have heard, and did not. */
+  /** Change in the number of segments that the recognizer left unchecked. */
   unchecked: number;
   /** Usage to charge, unless the segment was charged before. */
   usage: UsageRow;
@@ -62,9 +62,9 @@ interface DoneChapter {
   seconds: number;
   sampleCount: number;
   /** Start of the audio of suspects, by their offset. */
-  starts?: ReadonlyMap<number, number>;
-  /** Number of segments that a recognizer should have heard, and did not. */
-  unchecked?: number;
+  starts: ReadonlyMap<number, number>;
+  /** Number of segments that the recognizer left unchecked. */
+  unchecked: number;
   /** Time until which the audio is kept, unless it has already expired. */
   keepUntilMs: number;
 }
@@ -180,7 +180,7 @@ async function writeSuspects(
 async function finishChapter(
   rows: Transaction,
   { jobKey, chapter }: ChapterId,
-  { holder, audioId, seconds, sampleCount, starts = new Map(), unchecked = 0, keepUntilMs }: DoneChapter,
+  { holder, audioId, seconds, sampleCount, starts, unchecked, keepUntilMs }: DoneChapter,
 ): Promise<string[]> {
   const ofJob = `update jobs set chapters_done = chapters_done + 1, revision = revision + 1
     where job_key = $1 and status = 'running' returning revision, chapters_done as done, chapter_count as count`;

@@ -4,11 +4,13 @@
 // used.
 import { createHash } from 'node:crypto';
 import { dayOf } from '../../accounts.ts';
-import type { SpokenPcm, WordTime } from '../../engines.ts';
+import type { SegmentCheck, SpokenPcm, WordTime } from '../../engines.ts';
+import { cutText } from '../../platform/count-chars.ts';
 import { toFailure } from '../../platform/errors.ts';
 import { join, samplesOf, secondsOf } from '../../platform/pcm.ts';
 import { createId } from '../../platform/runtime/id.ts';
 import type { KeepSegment, PlannedCut, SegmentChecks } from '../../speech.ts';
+import { readFile, storeFile } from '../beside-audio.ts';
 import type { ClipStore } from '../stores/clip-store.ts';
 import type { ChapterId } from './job-leases.ts';
 import { faultTextCharsMax } from './job-limits.ts';
@@ -27,7 +29,7 @@ export interface KeepSegmentsOptions {
   take(chars: number, signal: AbortSignal): Promise<Taken>;
   /** Start of a part in the chapter, in code points. */
   offsetOf(part: number): number;
-  /** Whether a recognizer hears the segments. */
+  /** Whether a recognizer checks the segments. */
   isVerified: boolean;
 }
 
@@ -71,9 +73,9 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     throw toSegmentFault(cut, offsetOf(cut.chunkIndex), error);
   };
 
-  /** The number of segments, 0 or 1, that were spoken but not heard. */
-  const countUnheard = ({ clipKey, report }: Pick<SegmentRow, 'clipKey' | 'report'>): number =>
-    Number(isVerified && clipKey !== null && JSON.parse(report ?? '{}').wordErrors === undefined);
+  /** Whether a segment has audio that a recognizer should have checked, and did not. */
+  const isUnchecked = (row: Pick<SegmentRow, 'clipKey'> | undefined, check: SegmentCheck | undefined): boolean =>
+    isVerified && !!row?.clipKey && check?.wordErrors === undefined;
 
   async function* keep(
     { cut, segment, chars, charsUpTo }: { cut: PlannedCut; segment: number; chars: number; charsUpTo: number },
@@ -83,11 +85,12 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
   ): AsyncGenerator<SpokenPcm> {
     const fingerprint = fingerprintOf(cut);
     const before = await rows.findSegment(id, segment);
+    const checkBefore: SegmentCheck | undefined = before?.report ? JSON.parse(before.report) : undefined;
     const isSame = before?.fingerprint === fingerprint;
     if (isSame && before.clipKey === null) return;
     const kept = isSame ? await read(before) : undefined;
     if (kept) {
-      if (before?.report) checks.set(cut, JSON.parse(before.report));
+      if (checkBefore) checks.set(cut, checkBefore);
       soFar.seconds += heardSecondsOf(cut, kept);
       return yield kept;
     }
@@ -109,11 +112,9 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     const report = check ? JSON.stringify(check) : null;
     const sampleRateHz = spoken?.sampleRateHz ?? 0;
     const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz, words, report };
-    const heard = faults.includes('words_differ')
-      ? check?.heard?.slice(0, faultTextCharsMax).toWellFormed()
-      : undefined;
+    const heard = faults.includes('words_differ') ? cutText(check?.heard ?? '', faultTextCharsMax) : undefined;
     const suspect = place && { ...place, faults: [...faults], ...(heard !== undefined && { heard }) };
-    const unchecked = countUnheard(row) - (before ? countUnheard(before) : 0);
+    const unchecked = Number(isUnchecked(row, check)) - Number(isUnchecked(before, checkBefore));
     const leaseUntil = await leaseUntilMs();
     const found = { suspect, unchecked };
     const progress = { holder, leaseUntilMs: leaseUntil, chars: charsUpTo, seconds: soFar.seconds, busyMs, ...found };
@@ -146,20 +147,13 @@ const heardSecondsOf = ({ rendering }: PlannedCut, spoken: SpokenPcm): number =>
 /** Opens the clip store for segment audio. */
 const openSegmentClips = (clips: KeepSegmentsOptions['clips']) => ({
   async read({ clipKey, sampleRateHz, words }: SegmentRow): Promise<SpokenPcm | undefined> {
-    const stored = clipKey === null ? undefined : await clips.open(clipKey);
-    if (!stored) return undefined;
-    const bytes = Buffer.concat(await stored.body.toArray());
-    return { samples: samplesOf(bytes), sampleRateHz, words: JSON.parse(words) as WordTime[] };
+    const bytes = clipKey === null ? undefined : await readFile(clips, clipKey);
+    return bytes && { samples: samplesOf(bytes), sampleRateHz, words: JSON.parse(words) as WordTime[] };
   },
   async write({ samples }: SpokenPcm): Promise<string> {
     const clipKey = createId('seg');
-    const draft = await clips.create(clipKey, 'application/octet-stream');
-    try {
-      await draft.write(new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength));
-      await draft.commit();
-    } finally {
-      await draft.discard();
-    }
+    const bytes = new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength);
+    await storeFile(clips, clipKey, 'application/octet-stream', [bytes]);
     return clipKey;
   },
 });

@@ -63,7 +63,7 @@ export function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   return Buffer.concat([Buffer.of(tag), Buffer.from(size), ...parts]);
 }
 
-/** The elements inside one element of DER. Each is shorter than 64 KiB. */
+/** Returns the elements inside one element of DER. */
 export function elementsOf(outer: Buffer): Buffer[] {
   const elements: Buffer[] = [];
   const bodyOf = (at: number) => {

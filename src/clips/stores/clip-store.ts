@@ -56,6 +56,13 @@ export interface StoredClip {
   body: Readable;
 }
 
+/** Whether the store has the clip. A row may exist without it, for example after a restored backup. */
+export async function isStored(clips: Pick<ClipStore, 'open'>, key: string): Promise<boolean> {
+  const stored = await clips.open(key, { first: 0, last: 0 });
+  stored?.body.destroy();
+  return stored !== undefined;
+}
+
 export const isClipKey = (text: string): boolean => /^[a-z]{2,8}_[0-9A-Z]{20,80}$/.test(text);
 
 /** Wraps a clip store so that its calls are spans. */

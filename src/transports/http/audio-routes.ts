@@ -32,7 +32,7 @@ export function addAudioRoutes(app: FastifyInstance, audio: StoredAudio): void {
   const send = async (request: AudioRequest, reply: FastifyReply) => {
     const { row, beside } = await audio.find(request.params.file);
     if (beside) return sendBeside(request, reply, row, beside);
-    if (audio.manifestOf && row.origin) reply.header('Link', manifestLink(`${row.clipId}.c2pa`));
+    if (audio.hasManifests && row.origin) reply.header('Link', manifestLink(`${row.clipId}.c2pa`));
     const etag = `"${row.clipId}"`;
     const isRevocable = audio.isRevocable(row);
     const common = fileHeaders(row, etag, isRevocable);

@@ -57,7 +57,10 @@ test('a chapter that is done while its job is read is told once, and ids never g
     await rows.claim({ jobKey, chapter }, 'another', 1_000, 2_000);
     await rows.finishChapter(
       { jobKey, chapter },
-      { holder: 'another', audioId: `aud_${chapter}`, seconds: 1, sampleCount: 22_050, keepUntilMs: 9e15 },
+      {
+        ...{ holder: 'another', audioId: `aud_${chapter}`, seconds: 1, sampleCount: 22_050, keepUntilMs: 9e15 },
+        ...{ starts: new Map(), unchecked: 0 },
+      },
     );
   };
   // Another process makes changes between the two reads of one poll: first the job is read, then its chapters.
