@@ -2,6 +2,7 @@
 // is then made again.
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
+import { captionsKeyOf } from '../../../src/clips/beside-audio.ts';
 import { Failure } from '../../../src/platform/errors.ts';
 import { openJobsGateway } from './open-jobs.ts';
 
@@ -19,7 +20,7 @@ test.each([
   ['the whole whose chapter ends too early', whole, 'failed'],
 ])('the file of %s is removed with its captions, and its room is free again', async (fault, number, status) => {
   const gateway = await openJobsGateway({ jobChaptersMax: 0, room: { bytesMax } });
-  const { clips, create, untilEnded, openOwnJobs, storedClips, room, rows, schedule } = gateway;
+  const { clips, create, untilEnded, openOwnJobs, storedClips, isStored, room, rows, schedule } = gateway;
   const { index, memory } = storedClips;
   const begun: string[] = [];
   const isNow = (fails: RegExp) => fails.test(fault) && begun.length === number;
@@ -53,11 +54,7 @@ test.each([
   const bytesPerClip = 4096;
   expect(storedBytes).toBe(kept.reduce((sum, { bytes, clips: count }) => sum + bytes + count * bytesPerClip, 0));
   expect([bytesMax - storedBytes - freeBytes!, schedule.state.speaking]).toEqual([0, 0]);
-  const stays = async (audioId: string) => {
-    const stored = [await clips.open(audioId), await clips.open(audioId.replace('aud_', 'cap_'))];
-    for (const each of stored) each?.body.destroy();
-    return stored.map((each) => each !== undefined);
-  };
+  const stays = (audioId: string) => Promise.all([audioId, captionsKeyOf(audioId)].map(isStored));
   expect(begun).toHaveLength(status === 'failed' ? 2 : 3);
   const expected = begun.map((_, i) => (i + 1 === number ? [false, false] : [true, true]));
   expect(await Promise.all(begun.map(stays))).toEqual(expected);

@@ -256,6 +256,11 @@ export async function openTestGateway(
     store,
     /** The clip store, without the memory cache. */
     clips: opened.clips,
+    async isStored(clipKey: string) {
+      const stored = await opened.clips.open(clipKey);
+      stored?.body.destroy();
+      return stored !== undefined;
+    },
     rows,
     limiter,
     usage,

@@ -8,6 +8,7 @@ import { createConnectTransport } from '@connectrpc/connect-node';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ProvenanceService } from '../../../gen/sonant/v1/provenance_pb.ts';
 import { loadConfig } from '../../../src/app/config.ts';
+import { receiptKeyOf } from '../../../src/clips/beside-audio.ts';
 import { openClipStore } from '../../../src/clips/open-clips.ts';
 import type { Pcm } from '../../../src/platform/pcm.ts';
 import { chapters, openJobsGateway, scopes } from '../../clips/jobs/open-jobs.ts';
@@ -189,14 +190,10 @@ test('only the key that made the audio reads its receipt, until the audio is del
   expect(await failureOf(await gateway.send(path.replace(/.{26}\/receipt/, `${'0'.repeat(26)}/receipt`)))).toEqual(
     notHere,
   );
-  const stored = async () => {
-    const found = await gateway.clips.open(audioId.replace('aud_', 'rec_'));
-    found?.body.destroy();
-    return found !== undefined;
-  };
-  expect(await stored()).toBe(true);
+  const receiptKey = audioId.replace('aud_', 'rec_');
+  expect(await gateway.isStored(receiptKey)).toBe(true);
   expect((await gateway.send(`/api/audio/${audioId}`, { method: 'DELETE' })).status).toBe(204);
-  expect(await stored()).toBe(false);
+  expect(await gateway.isStored(receiptKey)).toBe(false);
   expect((await failureOf(await gateway.send(path))).slice(0, 2)).toEqual([410, 'audio_expired']);
 });
 
@@ -205,7 +202,7 @@ test('expired audio loses its receipt in the next sweep', async () => {
   const { audioId, path } = await speakLink(gateway);
   await expect.poll(async () => (await gateway.send(path)).status, { timeout: 10_000 }).toBe(410);
   await gateway.sweep.run();
-  expect(await gateway.clips.open(audioId.replace('aud_', 'rec_'))).toBeUndefined();
+  expect(await gateway.isStored(receiptKeyOf(audioId))).toBe(false);
 });
 
 test('audio that was first returned without a link has no receipt, and neither has any without provenance', async () => {
@@ -221,7 +218,7 @@ test('audio that was first returned without a link has no receipt, and neither h
   const plain = await openTestGateway();
   const { audioId, path: plainPath } = await speakLink(plain);
   expect(await failureOf(await plain.send(plainPath))).toEqual([404, 'not_found', expect.stringContaining('is off')]);
-  expect(await plain.clips.open(audioId.replace('aud_', 'rec_'))).toBeUndefined();
+  expect(await plain.isStored(receiptKeyOf(audioId))).toBe(false);
 });
 
 test('without SONANT_RECEIPTS, links and jobs have no receipt, and no manifest names one', async () => {
@@ -284,7 +281,7 @@ describe('the receipt of a job', () => {
   });
 
   test('exists when the job has succeeded, and is deleted with it', async () => {
-    const { create, untilEnded, sendJobs, clips, openOwnJobs } = await openJobsGateway({
+    const { create, untilEnded, sendJobs, isStored, openOwnJobs } = await openJobsGateway({
       ...signing,
       jobChaptersMax: 0,
     });
@@ -295,16 +292,12 @@ describe('the receipt of a job', () => {
     onTestFinished(() => worker.close());
     const { audio_url, chapters: done } = await untilEnded(id);
     const keys = [audio_url, ...done.map((each: { audio_url: string }) => each.audio_url)].map((url: string) =>
-      /aud_\w+/.exec(url)![0].replace('aud_', 'rec_'),
+      receiptKeyOf(/aud_\w+/.exec(url)![0]),
     );
-    const stored = async () => {
-      const found = await Promise.all(keys.map((key) => clips.open(key)));
-      for (const each of found) each?.body.destroy();
-      return found.filter((each) => each !== undefined).length;
-    };
-    expect(await stored()).toBe(4);
+    const areStored = () => Promise.all(keys.map(isStored));
+    expect(await areStored()).toEqual([true, true, true, true]);
     expect((await sendJobs(`/${id}`, { method: 'DELETE' })).status).toBe(204);
-    expect(await stored()).toBe(0);
+    expect(await areStored()).toEqual([false, false, false, false]);
   });
 
   test('is not returned once its audio has ended, also before it is removed', async () => {
