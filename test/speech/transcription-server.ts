@@ -1,7 +1,7 @@
 // Opens a server that speaks OpenAI's transcription API. It answers as a test asks, and can misbehave.
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { listen } from '../free-port.ts';
 
 export interface Transcription {
   authorization: string | undefined;
@@ -25,21 +25,19 @@ export async function openTranscriptionServer(
 ) {
   const asked: Transcription[] = [];
   const server = createServer(async (request, response) => {
-    const body = (await buffer(request)).toString('latin1');
-    const boundary = /boundary=(.+)$/.exec(request.headers['content-type'] ?? '')![1]!;
-    const parts = body.split(`--${boundary}`).slice(1, -1);
-    const fields = Object.fromEntries(
-      parts.map((part) => [/name="([^"]+)"/.exec(part)![1]!, part.slice(part.indexOf('\r\n\r\n') + 4, -2)]),
-    );
-    const sampleCount = (fields.file!.length - wavHeaderBytes) / 2;
-    const present = { authorization: request.headers.authorization, fields, sampleCount };
+    const { authorization, 'content-type': type } = request.headers;
+    const form = await new Response(await buffer(request), { headers: { 'content-type': type! } }).formData();
+    const file = Buffer.from(await (form.get('file') as File).arrayBuffer());
+    const fields = { ...(Object.fromEntries(form) as Record<string, string>), file: file.toString('latin1') };
+    const sampleCount = (file.length - wavHeaderBytes) / 2;
+    const present = { authorization, fields, sampleCount };
     asked.push(present);
     const { status = 200, body: said, headers = {} } = await answer(present);
     response.writeHead(request.url === '/v1/audio/transcriptions' ? status : 404, headers).end(said);
   });
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  const serverPort = await listen(server);
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `http://127.0.0.1:${serverPort}/v1`,
     asked,
     close: () => {
       server.closeAllConnections();
