@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { createEncoder } from 'wasm-media-encoders';
 import { openMp3Encoder } from '../../src/audio/mp3.ts';
 import { crcOf } from '../../src/audio/recording/ogg-pages.ts';
+import { wavHeader } from '../../src/audio/wav.ts';
 
 /** Channels of equal length, full scale at +-1. */
 export type Channels = readonly Float32Array[];
@@ -60,6 +61,10 @@ export function wavFile(channels: Channels, kind: WavKind): Buffer {
   ]);
   return chunk(isLarge ? 'RF64' : 'RIFF', body);
 }
+
+/** A WAV of bytes of 16-bit samples, with one channel. */
+export const wavOfBytes = (sampleRateHz: number, sound: Uint8Array): Buffer =>
+  Buffer.concat([wavHeader(sampleRateHz, sound.length), sound]);
 
 function writeSample(data: Buffer, at: number, sample: number, bits: number, isFloat: boolean): void {
   const whole = Math.max(-(2 ** (bits - 1)), Math.min(2 ** (bits - 1) - 1, Math.round(sample * 2 ** (bits - 1))));

@@ -3,7 +3,7 @@
 // continues at the server afterwards.
 import { status as code } from '@grpc/grpc-js';
 import { describe, test } from 'vitest';
-import { wavHeader } from '../../src/audio/wav.ts';
+import { wavOfBytes } from '../audio/recording-files.ts';
 import type { GoogleTrouble } from '../engines/google-server.ts';
 import type { ServerTrouble } from '../engines/openai-server.ts';
 import { openMisbehaving, type Trouble } from './open-misbehaving.ts';
@@ -90,7 +90,7 @@ const misbehaviours: Record<string, Misbehaviour> = {
   'sends nothing': {
     openAi: { instead: { type: 'audio/pcm', body: '' } },
     google: { sound: Buffer.alloc(0) },
-    batch: { sound: Buffer.from(wavHeader(24_000, 0)) },
+    batch: { sound: wavOfBytes(24_000, Buffer.alloc(0)) },
     // A segment whose audio is silent is requested once more.
     end: { refused: 'engine_error', requests: 2 },
   },
@@ -215,7 +215,7 @@ test.concurrent('an unexpected sample rate is resampled', async ({ onTestFinishe
   for (const { voice, troubleOf } of Object.values(vendors)) {
     service.misbehave({});
     const { sound: whole } = await service.transports['REST, whole'](voice, text);
-    const sound = Buffer.concat([wavHeader(16_000, whole.length), whole]);
+    const sound = wavOfBytes(16_000, whole);
     const trouble = { openAi: { wavRateHz: 16_000 }, google: { sound }, batch: { wavRateHz: 16_000 } };
     service.misbehave(troubleOf({ ...trouble, end: { requests: 1 } })!);
     for (const name of transportNames) {

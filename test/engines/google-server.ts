@@ -16,7 +16,7 @@ import {
 } from '@grpc/grpc-js';
 import { onTestFinished } from 'vitest';
 import { SsmlVoiceGender, TextToSpeech } from '../../gen/google/cloud/texttospeech/v1/cloud_tts_pb.ts';
-import { wavHeader } from '../../src/audio/wav.ts';
+import { wavOfBytes } from '../audio/recording-files.ts';
 import { listen } from '../free-port.ts';
 import {
   type AudioRequest,
@@ -207,7 +207,7 @@ export async function openGoogleServer(
         await sleep(state.trouble.firstDelayMs ?? 0);
         const { wavRateHz = rateHz } = state.trouble;
         const isWhole = Buffer.isBuffer(state.trouble.sound);
-        answer(null, { audioContent: isWhole ? sound : Buffer.concat([wavHeader(wavRateHz, sound.length), sound]) });
+        answer(null, { audioContent: isWhole ? sound : wavOfBytes(wavRateHz, sound) });
       } catch (error) {
         answer(toStatus(error));
       }

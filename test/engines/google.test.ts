@@ -1,9 +1,9 @@
 // Tests that the Google engine keeps the contract, and Google's rules, however Google behaves.
 import { status as code } from '@grpc/grpc-js';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { wavHeader } from '../../src/audio/wav.ts';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { type GoogleOptions, openGoogle } from '../../src/engines/google/google.ts';
+import { wavOfBytes } from '../audio/recording-files.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { googleVoice } from './google-rules.ts';
 import { type GoogleTrouble, openGoogleServer } from './google-server.ts';
@@ -119,8 +119,7 @@ describe('its voices', () => {
 });
 
 describe('long text reaches Google in pieces that it takes, and all of it:', () => {
-  const click = Buffer.alloc(4_800, 50);
-  const sound = Buffer.concat([wavHeader(24_000, click.length), click]);
+  const sound = wavOfBytes(24_000, Buffer.alloc(4_800, 50));
   /** Calls the engine without the audio check, because the check refuses long texts whose audio is a click. */
   const speakClick = (engine: Engine, text: string, voiceId: string) =>
     Array.fromAsync(engine.speak(segment(engine, text, voiceId), new AbortController().signal));
@@ -161,8 +160,7 @@ describe('the sound', () => {
   test('is at the rate in the WAV header', async () => {
     const { engine, state } = await open({ wavRateHz: 16_000 });
     expect((await listen(engine, 'One.', neural))[0]!.sampleRateHz).toBe(16_000);
-    const sound = Buffer.alloc(8_000, 50);
-    state.trouble = { sound: Buffer.concat([wavHeader(22_050, sound.length), sound]) };
+    state.trouble = { sound: wavOfBytes(22_050, Buffer.alloc(8_000, 50)) };
     expect((await listen(engine, 'One.', charon))[0]!.sampleRateHz).toBe(22_050);
     state.trouble = { wavRateHz: 4_000 };
     expect(await rejection(hear(engine, 'One.', neural))).toMatchObject({ reason: 'engine_error' });

@@ -1,7 +1,6 @@
 // Tests that a speech server that misbehaves on purpose costs little memory and time, and learns and reveals nothing.
 import { status as code } from '@grpc/grpc-js';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { wavHeader } from '../../src/audio/wav.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openGoogle } from '../../src/engines/google/google.ts';
 import { openOpenAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
@@ -9,6 +8,7 @@ import { soundOfEvents } from '../../src/engines/openai-compatible/speech-events
 import { Failure } from '../../src/platform/errors.ts';
 import { createLog } from '../../src/platform/telemetry/log.ts';
 import { createVoices } from '../../src/speech/voice.ts';
+import { wavOfBytes } from '../audio/recording-files.ts';
 import { googleVoice } from './google-rules.ts';
 import { type GoogleTrouble, openGoogleServer } from './google-server.ts';
 import { segmentOf } from './open-guard.ts';
@@ -95,10 +95,7 @@ describe('bytes without an end', () => {
 });
 
 test('WAVs of one sample become pieces of at least 10 ms', async () => {
-  const sample = Buffer.alloc(2, 9);
-  const wavs = Buffer.concat(
-    Array.from({ length: 24_000 }, () => Buffer.concat([wavHeader(24_000, sample.length), sample])),
-  );
+  const wavs = Buffer.concat(Array(24_000).fill(wavOfBytes(24_000, Buffer.alloc(2, 9))));
   const { engine } = await open({ instead: { type: 'audio/wav', body: wavs } });
   const pieces = await speak(engine);
   expect(pieces.reduce((sum, { samples }) => sum + samples.length, 0)).toBe(24_000);

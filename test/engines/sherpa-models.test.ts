@@ -4,7 +4,6 @@
 import { mkdir, mkdtemp, open, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { wavHeader } from '../../src/audio/wav.ts';
 import { readModel } from '../../src/engines/sherpa-onnx/model-folder.ts';
 import { toLibraryRequest, toModelText } from '../../src/engines/sherpa-onnx/model-request.ts';
 import { speakersOf } from '../../src/engines/sherpa-onnx/model-voices.ts';
@@ -16,6 +15,7 @@ import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
+import { wavOfBytes } from '../audio/recording-files.ts';
 import { newFolder } from '../new-folder.ts';
 import { collectSpeech } from '../speech/collect-speech.ts';
 import { parseSpeechRequest } from '../speech/parse-request.ts';
@@ -321,8 +321,7 @@ describe('a model is read with what it brings:', () => {
   test('a model for cloning whose own recordings are voices', async () => {
     const folder = await makeTinyPocket(join(root, 'hum-samples'));
     await mkdir(join(folder, 'test_wavs'));
-    const sound = Buffer.alloc(48_000, 5);
-    await writeFile(join(folder, 'test_wavs/bria.wav'), Buffer.concat([wavHeader(24_000, sound.length), sound]));
+    await writeFile(join(folder, 'test_wavs/bria.wav'), wavOfBytes(24_000, Buffer.alloc(48_000, 5)));
     await writeFile(join(folder, 'test_wavs/readme.txt'), '');
     await writeFile(join(folder, 'sonant-model.json'), '{"options":{"voice_cache":7,"temperature":0.5}}');
     const { model, faults } = await readModel(folder);

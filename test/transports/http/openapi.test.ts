@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, describe, expect, test } from 'vitest';
 import { toOpenApiTypes } from '../../../proto/write-openapi-types.ts';
-import { wavHeader } from '../../../src/audio/wav.ts';
 import { failureTable } from '../../../src/platform/errors.ts';
 import type {
   DocumentedContent,
@@ -13,6 +12,7 @@ import type {
   OpenApi,
 } from '../../../src/transports/http/docs/openapi-document.ts';
 import type { Parameter, Schema } from '../../../src/transports/http/route-docs.ts';
+import { wavOfBytes } from '../../audio/recording-files.ts';
 import { eventsIn } from './event-reader.ts';
 import { openTestGateway } from './open-gateway.ts';
 import { openDocumentCheck } from './openapi-check.ts';
@@ -220,7 +220,7 @@ interface Body {
   content?: string | Buffer | FormData | URLSearchParams;
 }
 
-const silence = Buffer.concat([wavHeader(24_000, 4_800), Buffer.alloc(4_800)]);
+const silence = wavOfBytes(24_000, Buffer.alloc(4_800));
 
 /** The bodies of one operation: each JSON example, the form, and the file of the first type that has an example. */
 function bodiesOf({ requestBody }: DocumentedOperation): Body[] {
