@@ -11,6 +11,9 @@ export function createTestSigner(operator = 'ACME', untilMs?: number) {
   return async () => credentials;
 }
 
+/** Options of a service that signs and marks its audio. */
+export const signing = { openSigner: createTestSigner(), marking: { software: 'Sonant 1.2.3', operator: 'ACME' } };
+
 /** The certificate of a signer, as the certificates of the service are given to the verifier. */
 export const certificatesOf = async (openSigner: OpenSigner): Promise<Uint8Array[]> => [
   (await openSigner()).chain[0]!.raw,

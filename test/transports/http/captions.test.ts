@@ -8,7 +8,7 @@ import { CaptionFormat, SpeechService } from '../../../gen/sonant/v1/speech_pb.t
 import type { OpenSigner } from '../../../src/clips/provenance/places.ts';
 import { verifyManifest } from '../../../src/clips/provenance/verify.ts';
 import { chapters, openJobsGateway } from '../../clips/jobs/open-jobs.ts';
-import { certificatesOf, createTestSigner, plainFile, sign } from '../../clips/provenance/signing.ts';
+import { certificatesOf, createTestSigner, plainFile, sign, signing } from '../../clips/provenance/signing.ts';
 import { isInstalled } from '../../programs.ts';
 import { bytesOf, errorOf, openTestGateway } from './open-gateway.ts';
 
@@ -99,7 +99,6 @@ test.skipIf(!isInstalled('ffmpeg'))('ffmpeg reads both', async () => {
   }
 });
 
-const signing = { openSigner: createTestSigner(), marking: { software: 'Sonant 1.2.3', operator: 'ACME' } };
 const own = await certificatesOf(signing.openSigner);
 const linkRequest = { text: 'Good evening.', voice_id: 'tone-low', return_format: 'url', output_format: 'mp3' };
 

@@ -12,14 +12,13 @@ import { receiptKeyOf } from '../../../src/clips/beside-audio.ts';
 import { openClipStore } from '../../../src/clips/open-clips.ts';
 import type { Pcm } from '../../../src/platform/pcm.ts';
 import { chapters, openJobsGateway, scopes } from '../../clips/jobs/open-jobs.ts';
-import { createTestSigner } from '../../clips/provenance/signing.ts';
+import { signing } from '../../clips/provenance/signing.ts';
 import { openTakes, speakFlite, spoil } from '../../engines/takes-engine.ts';
 import { newFolder } from '../../new-folder.ts';
 import { isInstalled } from '../../programs.ts';
 import { sentences } from '../../sentences.ts';
 import { bytesOf, failureOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
-const signing = { openSigner: createTestSigner(), marking: { software: 'Sonant 1.2.3', operator: 'ACME' } };
 const text = 'It costs $5. Really!';
 
 interface Signed {

@@ -13,6 +13,7 @@ import type { KeyManagement } from '../../../src/accounts/keys/key-management.ts
 import { Failure } from '../../../src/platform/errors.ts';
 import { type WatchOptions, watchSession } from '../../../src/transports/rpc/server.ts';
 import { listen } from '../../free-port.ts';
+import { preface } from '../../soak/raw-connection.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
 import { connectClients, goodKey, openTestServices } from './open-services.ts';
 import { request as openRequest, openSession, rawCall, speechMessage, streamPath, synthesizePath } from './raw-grpc.ts';
@@ -201,7 +202,6 @@ test('an update mask of 900 paths is refused, and so is one of 170 000; one that
   expect(explain(await failureOf(update(['name', 'name'])))).toMatchObject({ violations: [{ field: 'name' }] });
 });
 
-const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
 const quick = { pingEveryMs: 20, pingAnswerMs: 20, readerStallMs: 100 };
 
 async function openWatched(options: WatchOptions): Promise<number> {
