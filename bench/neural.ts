@@ -129,8 +129,8 @@ function goalsOf(first: readonly Row[], crowds: readonly Row[]): Goal[] {
 }
 
 /**
- * The CPU time of all that speaks a text with Kokoro, as a share of that of its graph alone. A second of sound would be no
- * measure, because a fifth of the graph's sound is silence that the service cuts.
+ * CPU time of the whole service for a text with Kokoro, relative to that of the graph alone. It is measured per text and
+ * not per second of sound, because a fifth of the graph's sound is silence, which the service cuts.
  */
 function rawGoal(cost: readonly Row[], rawCpuMs: number | undefined): Goal[] {
   const own = cost.find(([name, of]) => name === 'kokoro' && of === `${rawChars}`)?.[4];

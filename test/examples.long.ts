@@ -56,7 +56,7 @@ let service: Awaited<ReturnType<typeof serve>>;
 /** A service with the certificate of the docs, and what makes each language trust it. */
 let secure: { address: string; env: Record<string, string> };
 beforeAll(async () => {
-  // A hook registered in a hook never runs; the function that this hook returns does.
+  // Hooks registered inside a hook never run, so the returned function closes the services.
   const ends: (() => Promise<void>)[] = [];
   service = await serve([], {}, (close) => ends.push(close));
   if (isInstalled('openssl')) {

@@ -99,7 +99,7 @@ async fn stream(speech: &mut Speech) -> Result<(), Status> {
     Ok(())
 }
 
-/// Speaks two turns as they are written. The listener hangs up in the second: to drop the stream cancels the call.
+/// Speaks two turns as they are written. The listener hangs up in the second: dropping the stream cancels the call.
 async fn speak_live(speech: &mut Speech) -> Result<(), Status> {
     use live_speech_request::Request::{Flush, Start, Text};
     let mut requests = vec![Start(sonant::LiveStart { voice_id: "clara".into(), ..Default::default() })];
@@ -137,7 +137,7 @@ async fn give_up_early(speech: &mut Speech) -> Result<(), Status> {
     let text = "This takes a while. ".repeat(200);
     let request = sonant::SynthesizeSpeechRequest { voice_id: "clara".into(), text, ..Default::default() };
     match speech.synthesize_speech(within(Duration::from_millis(10), request)).await {
-        // Sonant says the first, tonic itself the second.
+        // The first comes from Sonant, the second from tonic.
         Err(status) if matches!(status.code(), Code::DeadlineExceeded | Code::Cancelled) => {
             println!("gave up after 10 ms, as told");
             Ok(())
