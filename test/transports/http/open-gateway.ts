@@ -27,7 +27,7 @@ import type { RoomLimits } from '../../../src/clips/clip-room.ts';
 import { createClips, openClipStore } from '../../../src/clips/open-clips.ts';
 import { createInspect } from '../../../src/clips/provenance/inspector.ts';
 import type { OpenSigner } from '../../../src/clips/provenance/places.ts';
-import type { ClipStore } from '../../../src/clips/stores/clip-store.ts';
+import { type ClipStore, isStored } from '../../../src/clips/stores/clip-store.ts';
 import type { LinkTo } from '../../../src/clips/stores/s3-bucket.ts';
 import type { Engine } from '../../../src/engines/engine.ts';
 import { createEngineGuards } from '../../../src/engines/guard.ts';
@@ -256,11 +256,7 @@ export async function openTestGateway(
     store,
     /** The clip store, without the memory cache. */
     clips: opened.clips,
-    async isStored(clipKey: string) {
-      const stored = await opened.clips.open(clipKey);
-      stored?.body.destroy();
-      return stored !== undefined;
-    },
+    isStored: (clipKey: string) => isStored(opened.clips, clipKey),
     rows,
     limiter,
     usage,
