@@ -61,16 +61,17 @@ export const startingWith = (first: RegExp, rule: Rule): Rule => Object.assign(r
 
 export const ruleAt = (first: RegExp, source: string, say: Say): Rule => startingWith(first, rule(source, say));
 
-export type RulesFor = (char: string) => readonly Rule[];
+/** `first` is a character, or a digit and the character behind the number. */
+export type RulesFor = (first: string) => readonly Rule[];
 
-/** Returns a function that lists the rules for a first character. Lists for Latin characters are cached. */
+/** Returns a function that lists the rules for the first characters of a text. Lists for Latin characters are cached. */
 export function byFirst(rules: readonly Rule[]): RulesFor {
   const lists = new Map<string, readonly Rule[]>();
-  return (char) => {
-    let list = lists.get(char);
+  return (chars) => {
+    let list = lists.get(chars);
     if (!list) {
-      list = rules.filter(({ first }) => !first || first.test(char));
-      if (char < '\u0250') lists.set(char, list);
+      list = rules.filter(({ first }) => !first || first.test(chars));
+      if (/^[\0-\u024f]+$/.test(chars)) lists.set(chars, list);
     }
     return list;
   };
