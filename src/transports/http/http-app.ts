@@ -13,8 +13,6 @@ import { checkBodySize, readJsonBodies } from './json-body.ts';
 import { isForKey, type RouteDocs } from './route-docs.ts';
 import { fromThrown } from './thrown-failure.ts';
 
-// Reports each HTTP request once, when its reply has been sent or its client has disconnected, for the access log.
-
 declare module 'fastify' {
   interface FastifyRequest {
     /** The error that was thrown while the request was handled. */
@@ -22,6 +20,7 @@ declare module 'fastify' {
   }
 }
 
+/** A request whose reply has been sent or whose client has disconnected, for the access log. */
 export interface EndedRequest {
   requestId: string;
   method: string;
@@ -38,7 +37,7 @@ export interface EndedRequest {
 
 export type OnRequestEnd = (request: EndedRequest) => void;
 
-/** Returns a function that counts a request when it ends, and reports it. */
+/** Returns a function that counts a request when it ends, and reports it once. */
 export function createRequestWatch(metrics: Metrics, onRequestEnd: OnRequestEnd) {
   const requests = metrics.counter('sonant_http_requests_total', 'Finished HTTP requests, by route and status.');
   const seconds = metrics.distribution('http_server_request_duration_seconds', 'Duration of HTTP requests.', {

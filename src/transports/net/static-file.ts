@@ -46,11 +46,11 @@ export function sendStaticFile(
   return isGzipped ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(bytes);
 }
 
-// Adds the route for a browser page. A URL with a final slash is redirected to the URL
-// without the slash, so that the relative links of the page work. The redirect is relative, because a proxy may add a
-// prefix to paths.
-
-/** `url` has one segment, such as "/docs". */
+/**
+ * Adds the route for a browser page. `url` has one segment, such as "/docs". A URL with a final slash is redirected to
+ * the URL without the slash, so that the relative links of the page work. The redirect is relative, because a proxy may
+ * add a prefix to paths.
+ */
 export function addPage(
   app: FastifyInstance,
   url: string,

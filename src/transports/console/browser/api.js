@@ -1,6 +1,7 @@
 // HTTP client of the console pages. Sends each request, with the API key or the session of a person who has signed in,
 // to the origin and path prefix that served the console. Throws an ApiError for an error response.
 /** @import { Failure } from '../../../../gen/openapi.ts' */
+import { element } from './element.js';
 
 /** An error response of the API. If fields are invalid, the error message lists their faults. */
 export class ApiError extends Error {
@@ -106,6 +107,18 @@ export function createApi(credentials, onKeyRejected = () => {}) {
     async requestJson(path, request) {
       const reply = await send(path, request);
       return reply.status === 204 ? undefined : reply.json();
+    },
+
+    /**
+     * Saves the response body under this name, as a download of the user.
+     * @param {string} file
+     * @param {string} path
+     * @param {ApiRequest} [request]
+     */
+    async save(file, path, request) {
+      const href = URL.createObjectURL(await (await send(path, request)).blob());
+      element('a', { href, download: file }).click();
+      setTimeout(() => URL.revokeObjectURL(href), 60_000);
     },
 
     /**

@@ -260,11 +260,9 @@ function toFaultText({ error, chapters }) {
 /** @param {Job} job @param {PageContext} pageContext */
 function soundOf(job, { api, signal, showError }) {
   const source = toOwnAddress(/** @type {string} */ (job.audio_url));
-  const saveReceipt = async () => {
-    const reply = await api.send(`/api/audio/jobs/${encodeURIComponent(job.id)}/receipt`, { signal });
-    const href = URL.createObjectURL(await reply.blob());
-    element('a', { href, download: fileNameOf(job, 'receipt.json', 'receipt ') }).click();
-    setTimeout(() => URL.revokeObjectURL(href), 60_000);
+  const saveReceipt = () => {
+    const path = `/api/audio/jobs/${encodeURIComponent(job.id)}/receipt`;
+    return api.save(fileNameOf(job, 'receipt.json', 'receipt '), path, { signal });
   };
   return [
     element('audio', { controls: true, preload: 'none', src: source, 'aria-label': titleOf(job) }),

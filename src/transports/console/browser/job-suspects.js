@@ -84,8 +84,9 @@ function compareWords(text, heard) {
   );
   /** @param {number} i @param {number} j */
   const at = (i, j) => common[i]?.[j] ?? 0;
+  const [saidPlain, otherPlain] = [said.map(plain), other.map(plain)];
   /** @param {number} i @param {number} j */
-  const isSame = (i, j) => plain(said[i] ?? '') === plain(other[j] ?? '');
+  const isSame = (i, j) => saidPlain[i] === otherPlain[j];
   for (let i = said.length - 1; i >= 0; i--)
     for (let j = other.length - 1; j >= 0; j--)
       /** @type {number[]} */ (common[i])[j] = isSame(i, j)

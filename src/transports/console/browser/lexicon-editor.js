@@ -121,16 +121,7 @@ function exportCard({ api, signal, showError }, path, lexicon) {
    * @param {import('./api.js').ApiRequest} request
    */
   const button = (label, file, request) => {
-    const onclick = async () => {
-      try {
-        const blob = await (await api.send(path, { ...request, signal })).blob();
-        const href = URL.createObjectURL(blob);
-        element('a', { href, download: file }).click();
-        setTimeout(() => URL.revokeObjectURL(href), 60_000);
-      } catch (error) {
-        showError(error);
-      }
-    };
+    const onclick = () => void api.save(file, path, { ...request, signal }).catch(showError);
     return element('button', { type: 'button', onclick }, label);
   };
   const headers = { Accept: 'application/pls+xml' };
