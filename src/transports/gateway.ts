@@ -12,8 +12,7 @@ import { ProvenanceService } from '../../gen/sonant/v1/provenance_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { UsageService } from '../../gen/sonant/v1/usage_pb.ts';
 import type { Admit, FailedAttempts, SignIn } from '../accounts.ts';
-import type { Operations } from '../api.ts';
-import { callerLeft, type Runner } from '../api.ts';
+import { callerLeft, type Operations, type Runner } from '../api.ts';
 import {
   farewellMs,
   jobBytesMax,
@@ -30,13 +29,12 @@ import { addOpenApi } from './http/docs/openapi-document.ts';
 import { addDocsPage } from './http/docs/routes.ts';
 import { addFileRoute, audioFile, bookFile } from './http/file-upload.ts';
 import { addHealthRoutes, type ReadinessCheck } from './http/health-routes.ts';
-import type { OnRequestEnd } from './http/http-app.ts';
-import { createHttpApp, type FailureForm } from './http/http-app.ts';
+import { createHttpApp, type FailureForm, type OnRequestEnd } from './http/http-app.ts';
 import { createAccept, createHttpServer } from './http/http-server.ts';
-import { createQueryCheck } from './http/ignored-fields.ts';
 import { addLexiconRoutes } from './http/lexicon-routes.ts';
 import { addLiveRoutes } from './http/live-routes.ts';
 import { toOpenAiReply } from './http/openai-failure.ts';
+import { createQueryCheck } from './http/request-fields.ts';
 import type { RouteTools } from './http/route-tools.ts';
 import { addOauthRoutes } from './http/sign-in/routes.ts';
 import { createEventSender } from './http/synthesis/event-sender.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { countChars } from '../../src/platform/count-chars.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { toStoredRequest } from '../../src/speech/request.ts';
-import { readSpeechBody } from '../../src/transports/http/synthesis/speech-body.ts';
+import { readSpeechBody } from '../../src/transports/http/synthesis/speech-over-http.ts';
 import { parseSpeechRequest } from './parse-request.ts';
 
 const rest = { voice_id: 'ada', text: 'Hello.' };

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify
 import { type LimitStatus, type Presented, toRateLimitHeaders } from '../../accounts.ts';
 import { type Call, callerLeft, type Operation, type Runner, type RunningCall } from '../../api.ts';
 import type { TraceHeaders } from '../../platform/telemetry/trace.ts';
-import { setOwner } from '../net/request-owner.ts';
+import { setOwner } from '../net/request-body.ts';
 
 // The sign-in cookies (RFC 6265bis): bound to this host, sent only over TLS or to localhost, hidden from scripts, and
 // not sent with cross-site requests. Their values are encrypted.

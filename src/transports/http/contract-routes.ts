@@ -36,11 +36,10 @@ import { Failure, failureTable } from '../../platform/errors.ts';
 import { toFailureBody } from '../net/failure-reply.ts';
 import { run, stream } from './admission.ts';
 import { sendPieces } from './body-writer.ts';
-import { ignoredHeaders } from './ignored-fields.ts';
-import { addWithoutBody, fieldsOf } from './json-body.ts';
+import { addWithoutBody, fieldsOf, ignoredHeaders } from './request-fields.ts';
 import { documented, type RouteDocs } from './route-docs.ts';
 import type { RouteTools } from './route-tools.ts';
-import { eventHeaders } from './synthesis/server-sent-events.ts';
+import { eventHeaders } from './synthesis/resumable-stream.ts';
 
 /** Exceptions for the routes of a service, by method name. */
 interface Special<S extends DescService> {

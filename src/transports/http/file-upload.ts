@@ -9,7 +9,7 @@ import { Failure } from '../../platform/errors.ts';
 import { uploadArrivalMs } from '../../platform/net/request-limits.ts';
 import { readBody } from '../net/request-body.ts';
 import { contractRoute } from './contract-routes.ts';
-import { checkUncompressed } from './json-body.ts';
+import { checkUncompressed } from './request-fields.ts';
 import { documented, type RouteBody } from './route-docs.ts';
 import type { RouteTools } from './route-tools.ts';
 

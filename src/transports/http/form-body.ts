@@ -9,7 +9,7 @@ import { uploadArrivalMs, uploadBytesMax } from '../../platform/net/request-limi
 import { ownTurn } from '../../platform/runtime/steps.ts';
 import { readBody } from '../net/request-body.ts';
 import { formPartsMax, formTextBytesMax } from './http-limits.ts';
-import { checkUncompressed } from './json-body.ts';
+import { checkUncompressed } from './request-fields.ts';
 
 const message = 'The request body must be application/json or multipart/form-data, uncompressed.';
 

@@ -6,12 +6,10 @@ import { callerLeft, wasReported } from '../../api.ts';
 import { Failure, shorten } from '../../platform/errors.ts';
 import { headerBytesMax } from '../../platform/net/request-limits.ts';
 import { createMetrics, type Metrics } from '../../platform/telemetry/prometheus.ts';
-import { toFailureReply } from '../net/failure-reply.ts';
+import { fromThrown, toFailureReply } from '../net/failure-reply.ts';
 import { apiVersion, toRequestId } from '../net/headers.ts';
-import { withoutIgnored, withUnknownFields } from './ignored-fields.ts';
-import { checkBodySize, readJsonBodies } from './json-body.ts';
+import { checkBodySize, readJsonBodies, withoutIgnored, withUnknownFields } from './request-fields.ts';
 import { isForKey, type RouteDocs } from './route-docs.ts';
-import { fromThrown } from './thrown-failure.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -10,7 +10,7 @@ import type { Connections } from '../net/connections.ts';
 import { toFailureReply } from '../net/failure-reply.ts';
 import { apiVersion, toRequestId } from '../net/headers.ts';
 import type { Tls } from '../net/listen.ts';
-import { setAddress } from '../net/request-owner.ts';
+import { setAddress } from '../net/request-body.ts';
 import { HttpResponse } from '../net/unread-replies.ts';
 import {
   headersArrivalMs,

@@ -19,7 +19,7 @@ import { readBody } from '../net/request-body.ts';
 import { parseStrictJsonInSteps } from '../net/strict-json.ts';
 import { run } from './admission.ts';
 import { addContractRoutes, contractRoute } from './contract-routes.ts';
-import { checkEncoding } from './json-body.ts';
+import { checkEncoding } from './request-fields.ts';
 import { documented, queryParameter } from './route-docs.ts';
 import type { RouteTools } from './route-tools.ts';
 

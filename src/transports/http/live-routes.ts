@@ -16,13 +16,11 @@ import {
 import { newReading, readFrame, throwNamed, type UnknownField, writeMessage } from '../../contract.ts';
 import { Failure, failureTable } from '../../platform/errors.ts';
 import { liveMessageBytesMax } from '../../platform/net/request-limits.ts';
-import { toFailureBody } from '../net/failure-reply.ts';
+import { fromThrown, toFailureBody } from '../net/failure-reply.ts';
 import { stream } from './admission.ts';
-import { sortQuery } from './ignored-fields.ts';
-import { addWithoutBody } from './json-body.ts';
+import { addWithoutBody, sortQuery } from './request-fields.ts';
 import { describeObject, documented, jsonAnswer, queryParameter, type RouteDocs, text } from './route-docs.ts';
 import type { RouteTools } from './route-tools.ts';
-import { fromThrown } from './thrown-failure.ts';
 import { acceptWebSocket, checkUpgrade, fieldsOfMessage, type WebSocketPeer } from './web-socket.ts';
 
 // The messages of live speech over WebSocket, JSON in text frames:

@@ -22,7 +22,7 @@ import { parseStrictJson } from '../net/strict-json.ts';
 import { run } from './admission.ts';
 import { addContractRoutes, contractRoute } from './contract-routes.ts';
 import { FormBody, readForms } from './form-body.ts';
-import { sortQuery } from './ignored-fields.ts';
+import { sortQuery } from './request-fields.ts';
 import {
   documented,
   documentOperation,

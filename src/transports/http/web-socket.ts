@@ -9,7 +9,7 @@ import { type Fields, isObject } from '../../contract.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { Pace } from '../../platform/pace.ts';
 import { PushQueue } from '../../platform/runtime/push-queue.ts';
-import { ownerOf } from '../net/request-owner.ts';
+import { ownerOf } from '../net/request-body.ts';
 import { parseStrictJsonInSteps } from '../net/strict-json.ts';
 import { countUnread, HttpResponse } from '../net/unread-replies.ts';
 import {

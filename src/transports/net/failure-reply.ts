@@ -2,7 +2,7 @@
 // client that accepts application/problem+json also receives RFC 9457's `type`, `title`, `detail` and `instance`.
 //     {"error","message","status","request_id","details":[{"field","reason","message"}],
 //      "required_scopes","retry_after","limit","actual","reason"}
-import { type Failure, failureTable, retrySecondsOf } from '../../platform/errors.ts';
+import { Failure, failureTable, retrySecondsOf, toFailure } from '../../platform/errors.ts';
 import { asksFor } from './headers.ts';
 
 export interface FailureReply {
@@ -71,3 +71,17 @@ const problemOf = ({ reason, message }: Failure, requestId: string) => ({
   detail: message,
   instance: `urn:sonant:request:${requestId}`,
 });
+
+export const notJsonMessage = 'The request body must be application/json in UTF-8, uncompressed.';
+
+const fastifyFaults: Readonly<Record<string, Failure>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: new Failure('unsupported_media_type', { message: notJsonMessage }),
+  FST_ERR_BAD_URL: new Failure('not_found'),
+  FST_ERR_MAX_PARAM_LENGTH: new Failure('not_found'),
+};
+
+/** Converts an error thrown by a route or by Fastify. */
+export function fromThrown(error: unknown): Failure {
+  const code = (error as { code?: unknown } | null)?.code;
+  return (typeof code === 'string' && fastifyFaults[code]) || toFailure(error);
+}

@@ -1,9 +1,11 @@
 // Reads the complete body of a request, with limits on size, time and pace (see request-limits.ts). The body is
 // collected in one buffer, because a caller may send single bytes and parsing many chunks takes quadratic time. A body
-// above 64 KiB needs one of the slots that all transports share. A slot belongs to the owner of the request.
+// above 64 KiB needs one of the slots that all transports share. A slot belongs to the owner of the request, as do the
+// unread bytes of its reply.
 import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import { Failure } from '../../platform/errors.ts';
+import { networkOf } from '../../platform/net/client-addresses.ts';
 import {
   bodiesWaitingMax,
   bodyPaceBytes,
@@ -12,7 +14,6 @@ import {
   slotlessBytesMax,
 } from '../../platform/net/request-limits.ts';
 import { SlotQueue } from '../../platform/runtime/slot-queue.ts';
-import { ownerOf } from './request-owner.ts';
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 
@@ -133,3 +134,15 @@ function takeSlot(request: NodeRequest, fail: (failure: Failure) => void): BodyS
   }, fail);
   return slot;
 }
+
+/** The owner of a request: the account of its key, or the client's network until the key has been verified. */
+const owners = new WeakMap<object, string>();
+
+/** Both HTTP versions have one object per request, which the response also refers to. */
+export const setOwner = (request: object | undefined, owner: string): void => {
+  if (request) owners.set(request, owner);
+};
+
+export const setAddress = (request: object, address: string): void => setOwner(request, networkOf(address));
+
+export const ownerOf = (request: object): string => owners.get(request) ?? '';

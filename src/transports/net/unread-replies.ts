@@ -4,7 +4,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import { constants, Http2ServerResponse } from 'node:http2';
 import { readerStallMs, unreadBytesInAllMax, unreadBytesPerOwnerMax } from '../../platform/net/request-limits.ts';
-import { ownerOf } from './request-owner.ts';
+import { ownerOf } from './request-body.ts';
 
 type Reply = ServerResponse | Http2ServerResponse;
 type WriteEnd = (error?: Error | null) => void;

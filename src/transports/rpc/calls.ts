@@ -26,7 +26,7 @@ import { throwNamed, type UnknownField, unknownFieldsMax } from '../../contract.
 import { Failure, shorten, toFailure } from '../../platform/errors.ts';
 import { mapped } from '../../platform/runtime/mapped.ts';
 import { apiVersion, headerText, toRequestId } from '../net/headers.ts';
-import { setOwner } from '../net/request-owner.ts';
+import { setOwner } from '../net/request-body.ts';
 import { addressKey, connectionKey, ignoredMembersKey, limitsOf, nodeRequestKey, openServices } from './bodies.ts';
 import { reasonOfCode, toConnectError } from './status.ts';
 

@@ -27,7 +27,7 @@ import {
 import { type Connections, createConnections } from '../net/connections.ts';
 import { apiVersion, toRequestId } from '../net/headers.ts';
 import { type ListenAddress, openListener } from '../net/listen.ts';
-import { setAddress } from '../net/request-owner.ts';
+import { setAddress } from '../net/request-body.ts';
 import { Http2Response } from '../net/unread-replies.ts';
 import { type Handler, toContextValues } from './bodies.ts';
 import { toStatus } from './calls.ts';

@@ -10,9 +10,8 @@ import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { type ReadRequest, readRequest, speechFields } from '../../speech.ts';
 import { run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
-import { ignoredHeaders, sortFields } from '../http/ignored-fields.ts';
-import { fieldsOf } from '../http/json-body.ts';
 import { openAiNames, toOpenAiError } from '../http/openai-failure.ts';
+import { fieldsOf, ignoredHeaders, sortFields } from '../http/request-fields.ts';
 import {
   describeObject,
   documented,
@@ -30,10 +29,10 @@ import {
   speakingFailures,
   streamHeaders,
 } from '../http/synthesis/openapi.ts';
+import { eventHeaders } from '../http/synthesis/resumable-stream.ts';
 import { beginSound } from '../http/synthesis/routes.ts';
-import { eventHeaders } from '../http/synthesis/server-sent-events.ts';
-import { resultHeaders, soundHeaders } from '../http/synthesis/speech-headers.ts';
-import { fromThrown } from '../http/thrown-failure.ts';
+import { resultHeaders, soundHeaders } from '../http/synthesis/speech-over-http.ts';
+import { fromThrown } from '../net/failure-reply.ts';
 import { checkAacEncoder, encodeAac } from './aac.ts';
 import { toNamedVoices } from './named-voices.ts';
 

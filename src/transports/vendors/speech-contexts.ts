@@ -25,8 +25,8 @@ import { readRequest, type SpeechRequest } from '../../speech.ts';
 import { MarkupFault, readMarkup } from '../../text.ts';
 import { contextsPerSocketMax, firstMessageMs } from '../http/http-limits.ts';
 import type { RouteTools } from '../http/route-tools.ts';
-import { fromThrown } from '../http/thrown-failure.ts';
 import { acceptWebSocket, fieldsOfMessage } from '../http/web-socket.ts';
+import { fromThrown } from '../net/failure-reply.ts';
 
 export interface ContextWriter {
   write(event: LiveEvent): Iterable<object> | AsyncIterable<object>;

@@ -3,8 +3,11 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Failure } from '../../../src/platform/errors.ts';
 import type { SpeechEvent } from '../../../src/speech/speech-events.ts';
 import { eventBytesMax, eventBytesPerStreamMax } from '../../../src/transports/http/http-limits.ts';
-import { ResumableStreams } from '../../../src/transports/http/synthesis/resumable-stream.ts';
-import type { StreamEvent, StreamFailed } from '../../../src/transports/http/synthesis/server-sent-events.ts';
+import {
+  ResumableStreams,
+  type StreamEvent,
+  type StreamFailed,
+} from '../../../src/transports/http/synthesis/resumable-stream.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

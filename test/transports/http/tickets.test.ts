@@ -9,7 +9,7 @@ import { createSeal } from '../../../src/accounts/sign-in/sealed-tokens.ts';
 import { createTicketRows, createTickets } from '../../../src/api/stream-tickets.ts';
 import { requestBytesMax } from '../../../src/platform/net/request-limits.ts';
 import { toStoredRequest } from '../../../src/speech/request.ts';
-import { readEventBody } from '../../../src/transports/http/synthesis/speech-body.ts';
+import { readEventBody } from '../../../src/transports/http/synthesis/speech-over-http.ts';
 import { openReplicaStores } from '../../distributed/storage.ts';
 import { listen } from '../../free-port.ts';
 import { type ReadEvent, readEvents } from './event-reader.ts';

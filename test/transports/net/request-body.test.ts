@@ -6,8 +6,7 @@ import { connect as connectSocket } from 'node:net';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { toFailure } from '../../../src/platform/errors.ts';
 import { bodyPaceBytes, bodyPaceMs, bodySlotsMax, slotlessBytesMax } from '../../../src/platform/net/request-limits.ts';
-import { type BodyLimits, readBody } from '../../../src/transports/net/request-body.ts';
-import { setOwner } from '../../../src/transports/net/request-owner.ts';
+import { type BodyLimits, readBody, setOwner } from '../../../src/transports/net/request-body.ts';
 import { listen } from '../../free-port.ts';
 
 const limits: BodyLimits = { bytesMax: 100_000, arrivalMs: 60_000 };

@@ -14,7 +14,7 @@ import {
   unreadBytesPerOwnerMax,
 } from '../../../src/platform/net/request-limits.ts';
 import { acceptWebSocket, takeUpgrades } from '../../../src/transports/http/web-socket.ts';
-import { setOwner } from '../../../src/transports/net/request-owner.ts';
+import { setOwner } from '../../../src/transports/net/request-body.ts';
 import { Http2Response, HttpResponse } from '../../../src/transports/net/unread-replies.ts';
 import { listen } from '../../free-port.ts';
 

@@ -6,10 +6,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type FailedAttempts, type Scope, type SignIn, tokenScopes, tokenSeconds } from '../../../accounts.ts';
 import { Failure, failureTable } from '../../../platform/errors.ts';
 import { bodyArrivalMs } from '../../../platform/net/request-limits.ts';
+import { fromThrown } from '../../net/failure-reply.ts';
 import { readBody } from '../../net/request-body.ts';
 import { cookieOf, isSameOrigin, loginCookie, sessionCookie, toCookie } from '../admission.ts';
 import { formBytesMax } from '../http-limits.ts';
-import { addWithoutBody, checkEncoding } from '../json-body.ts';
+import { addWithoutBody, checkEncoding } from '../request-fields.ts';
 import {
   describeObject,
   documented,
@@ -19,7 +20,6 @@ import {
   type Schema,
   text,
 } from '../route-docs.ts';
-import { fromThrown } from '../thrown-failure.ts';
 
 // The OpenAPI documentation of /oauth/get-key; its POST is a token endpoint (RFC 6749).
 

@@ -12,7 +12,7 @@ import {
 import { memberSchema, membersOf, messageComment } from '../../../contract.ts';
 import { openAiFailureSchema } from '../documented-failures.ts';
 import { type Content, objectSchema, type Schema, text } from '../route-docs.ts';
-import { unsentMembers } from './server-sent-events.ts';
+import { unsentMembers } from './resumable-stream.ts';
 
 /** The schema of a member that is always set, as the protos describe the field of the same name. */
 export const member = (desc: DescMessage, name: string): Schema => memberSchema(desc, name, 'event');

@@ -5,14 +5,22 @@ import type { Admit } from '../../../accounts.ts';
 import { isTicketId, type SpeechOperations, speechOperations, type Ticket } from '../../../api.ts';
 import { Failure } from '../../../platform/errors.ts';
 import type { ReadRequest, SpeechEvent, SpeechInfo } from '../../../speech.ts';
+import { fromThrown } from '../../net/failure-reply.ts';
 import { type Admission, abortOnClose, limitReporter } from '../admission.ts';
 import { sendPieces } from '../body-writer.ts';
 import { keepaliveEveryMs } from '../http-limits.ts';
-import { ignoredHeaders } from '../ignored-fields.ts';
-import { fromThrown } from '../thrown-failure.ts';
-import type { EventSource, ResumableStream, ResumableStreams } from './resumable-stream.ts';
-import { eventHeaders, keepalive, numberOfEvent, type StreamEvent, toEventText } from './server-sent-events.ts';
-import { linkHeaders, resultHeaders, type SpeechHeaders, soundHeaders } from './speech-headers.ts';
+import { ignoredHeaders } from '../request-fields.ts';
+import {
+  type EventSource,
+  eventHeaders,
+  keepalive,
+  numberOfEvent,
+  type ResumableStream,
+  type ResumableStreams,
+  type StreamEvent,
+  toEventText,
+} from './resumable-stream.ts';
+import { linkHeaders, resultHeaders, type SpeechHeaders, soundHeaders } from './speech-over-http.ts';
 
 export interface EventSender {
   /** Starts a stream, with a ticket if there is one. Resumes a stream instead if the request has a Last-Event-ID. */

@@ -10,20 +10,19 @@ import { type ReadRequest, type SpeechEvent, type SpeechInfo, toStoredRequest } 
 import { asksFor, isFreshWanted } from '../../net/headers.ts';
 import { run, stream } from '../admission.ts';
 import { sendPieces } from '../body-writer.ts';
-import { checkUnusedKey, ignoredHeaders } from '../ignored-fields.ts';
-import { fieldsOf } from '../json-body.ts';
+import { checkUnusedKey, fieldsOf, ignoredHeaders } from '../request-fields.ts';
 import { documented } from '../route-docs.ts';
 import type { RouteTools } from '../route-tools.ts';
 import { audioDocs, estimateDocs, speechDocs } from './openapi.ts';
-import { readSpeechBody } from './speech-body.ts';
 import {
   captionHeaders,
   linkHeaders,
+  readSpeechBody,
   resultHeaders,
   type SpeechHeaders,
   soundHeaders,
   wholeHeaders,
-} from './speech-headers.ts';
+} from './speech-over-http.ts';
 
 interface LinkAnswer {
   headers: SpeechHeaders;

@@ -5,8 +5,7 @@ import { StreamSpeechRequestSchema } from '../../../../gen/sonant/v1/speech_pb.t
 import { isTicketId, speechOperations } from '../../../api.ts';
 import { memberSchema } from '../../../contract.ts';
 import { Failure } from '../../../platform/errors.ts';
-import { ignoredHeaders } from '../ignored-fields.ts';
-import { addWithoutBody, fieldsOf } from '../json-body.ts';
+import { addWithoutBody, fieldsOf, ignoredHeaders } from '../request-fields.ts';
 import {
   type Answer,
   describeObject,
@@ -29,7 +28,7 @@ import {
   speechSchema,
   streamHeaders,
 } from './openapi.ts';
-import { readEventBody, readEventQuery } from './speech-body.ts';
+import { readEventBody, readEventQuery } from './speech-over-http.ts';
 
 // The OpenAPI documentation of speech as Server-Sent Events.
 

@@ -4,7 +4,7 @@
 import type { Fields } from '../../../contract.ts';
 import { Failure, type FieldReason, shorten } from '../../../platform/errors.ts';
 import { contextIdCharsMax } from '../../http/http-limits.ts';
-import { fromThrown } from '../../http/thrown-failure.ts';
+import { fromThrown } from '../../net/failure-reply.ts';
 import {
   type ContextProtocol,
   type ContextSocket,

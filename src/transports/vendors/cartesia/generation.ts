@@ -7,7 +7,7 @@ import { audioFormats, type FormatName, mp3BitRates } from '../../../audio.ts';
 import { type Fields, isObject, type UnknownField } from '../../../contract.ts';
 import type { FieldViolation } from '../../../platform/errors.ts';
 import { type SpeechRequest, speechFields } from '../../../speech.ts';
-import { sortFields } from '../../http/ignored-fields.ts';
+import { sortFields } from '../../http/request-fields.ts';
 import { readStart } from '../speech-contexts.ts';
 
 export interface Generation {

@@ -14,7 +14,7 @@
 import { type Fields, isObject } from '../../../contract.ts';
 import { Failure } from '../../../platform/errors.ts';
 import { contextIdCharsMax } from '../../http/http-limits.ts';
-import { fromThrown } from '../../http/thrown-failure.ts';
+import { fromThrown } from '../../net/failure-reply.ts';
 import {
   type ContextProtocol,
   type ContextSocket,

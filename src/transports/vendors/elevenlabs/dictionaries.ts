@@ -10,8 +10,7 @@ import { Failure } from '../../../platform/errors.ts';
 import { lexiconRequestBytesMax, lexiconValuesMax } from '../../../platform/net/request-limits.ts';
 import { run } from '../../http/admission.ts';
 import { FormBody, readForms } from '../../http/form-body.ts';
-import { ignoredHeaders, sortFields } from '../../http/ignored-fields.ts';
-import { fieldsOf } from '../../http/json-body.ts';
+import { fieldsOf, ignoredHeaders, sortFields } from '../../http/request-fields.ts';
 import type { RouteTools } from '../../http/route-tools.ts';
 import { callWith } from '../contract-calls.ts';
 

@@ -10,7 +10,7 @@ import { type Fields, isObject, type UnknownField } from '../../../contract.ts';
 import type { FieldViolation } from '../../../platform/errors.ts';
 import { type SpeechRequest, speechFields } from '../../../speech.ts';
 import { contextIdleMsDefault, contextIdleMsMax } from '../../http/http-limits.ts';
-import { sortFields } from '../../http/ignored-fields.ts';
+import { sortFields } from '../../http/request-fields.ts';
 import { readStart } from '../speech-contexts.ts';
 
 /** A text and its voice. A dialogue has several, and each is a turn of live speech. */

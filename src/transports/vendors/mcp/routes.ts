@@ -10,8 +10,7 @@ import { jobBytesMax, jobValuesMax } from '../../../platform/net/request-limits.
 import { run } from '../../http/admission.ts';
 import { renamed, sentencesOf } from '../../http/failure-sentences.ts';
 import type { RouteTools } from '../../http/route-tools.ts';
-import { fromThrown } from '../../http/thrown-failure.ts';
-import { toFailureBody, toFailureReply } from '../../net/failure-reply.ts';
+import { fromThrown, toFailureBody, toFailureReply } from '../../net/failure-reply.ts';
 import { apiVersion } from '../../net/headers.ts';
 import { createTools, type Tool } from './tools.ts';
 
