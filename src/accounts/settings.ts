@@ -10,7 +10,7 @@ import {
   textSetting,
 } from '../platform/runtime/setting-types.ts';
 import { parseApiKey } from './keys/api-key.ts';
-import { defaultScopes, isScope, scopes } from './keys/key-grant.ts';
+import { isScope, keyDefaults, scopes } from './keys/key-grant.ts';
 
 /** An API key in the form that `sonant key create` prints. */
 export const apiKeySetting = (setting: { name: `SONANT_${string}`; help: string }) =>
@@ -92,7 +92,7 @@ export const accountSettings = {
   }),
   oauthKeyScopes: listSetting({
     name: 'SONANT_OAUTH_KEY_SCOPES',
-    help: `Scopes that keys created by signing in may have; default: ${[...defaultScopes, 'usage:read'].join(', ')}`,
+    help: `Scopes that keys created by signing in may have; default: ${[...keyDefaults.scopes, 'usage:read'].join(', ')}`,
     allowed: `scopes, of ${scopes.join(', ')}`,
     isItem: isScope,
   }),

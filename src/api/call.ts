@@ -1,5 +1,5 @@
 // One call of an operation: its caller, the caller's address, and the signals that end the call.
-import { type Actor, type KeyCaller, type LimitStatus, toActor, usualLimits as usualKeyLimits } from '../accounts.ts';
+import { type Actor, type KeyCaller, keyDefaults, type LimitStatus } from '../accounts.ts';
 import type { Failure } from '../platform/errors.ts';
 import type { Pace } from '../platform/pace.ts';
 
@@ -42,7 +42,7 @@ export const anonymous: KeyCaller = {
   accountId: '',
   actorName: 'anonymous',
   scopes: [],
-  limits: usualKeyLimits,
+  limits: keyDefaults.limits,
   grant: { range: { path: '' }, scopes: [] },
 };
 
@@ -50,7 +50,10 @@ export const anonymous: KeyCaller = {
 export const callerLeft = new Error('the caller has left');
 
 /** The actor of this call, for audit records. */
-export const actorOf = (call: Call): Actor => toActor(call.caller, call);
+export function actorOf({ caller, address, requestId }: Call): Actor {
+  const { actorName: name, accountId, grant, voiceIds, usesAllVoices } = caller;
+  return { name, address, requestId, accountId, grant, voiceIds, usesAllVoices };
+}
 
 /** The report of a call that has ended. */
 export interface EndedCall {

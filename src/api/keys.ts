@@ -17,16 +17,12 @@ import {
   type WebhookSecretSchema,
 } from '../../gen/sonant/v1/api_key_pb.ts';
 import {
+  type Accounts,
   type ApiKey,
-  defaultScopes,
-  graceSecondsUsual,
   type KeyFields,
-  type KeyManagement,
-  secretGraceSecondsUsual,
-  toAuditRow,
+  keyDefaults,
   type VoiceUser,
   type WebhookSecret,
-  type WebhookSecrets,
 } from '../accounts.ts';
 import type { Violations } from '../contract.ts';
 import { type Voices, voicesFor } from '../speech.ts';
@@ -36,10 +32,10 @@ import { pageOf, toPage } from './page.ts';
 import { checked, type Handlers } from './service-handlers.ts';
 
 interface KeyHandlersOptions {
-  keys: KeyManagement;
+  keys: Accounts['keys'];
   /** Default: there are no voices. */
   voices?: Voices | undefined;
-  secrets: WebhookSecrets;
+  secrets: Accounts['webhookSecrets'];
 }
 
 export function createKeyHandlers({ keys, voices, secrets }: KeyHandlersOptions) {
@@ -86,7 +82,7 @@ export function createKeyHandlers({ keys, voices, secrets }: KeyHandlersOptions)
     ),
     rotateApiKey: checked(
       (message: RotateApiKeyRequest, _call, violations) => reportUnknown({ message }, violations),
-      async ({ keyId, graceSeconds = graceSecondsUsual }, call) =>
+      async ({ keyId, graceSeconds = keyDefaults.graceSeconds }, call) =>
         toMade(await keys.rotate(keyId, graceSeconds, actorOf(call))),
     ),
     revokeApiKey: async ({ keyId }, call) => toRevoked(await keys.revoke(keyId, actorOf(call))),
@@ -101,9 +97,8 @@ export function createKeyHandlers({ keys, voices, secrets }: KeyHandlersOptions)
     getOwnWebhookSecret: async (_message, { caller }) => ({ webhookSecret: toSecret(await secrets.get(caller.keyId)) }),
     rotateOwnWebhookSecret: checked(
       (message: RotateOwnWebhookSecretRequest, _call, violations) => reportUnknown({ message }, violations),
-      async ({ graceSeconds = secretGraceSecondsUsual }, call) => {
-        const audit: Parameters<WebhookSecrets['rotate']>[2] = (change) => toAuditRow(change, actorOf(call));
-        const { secret, ...made } = await secrets.rotate(call.caller.keyId, graceSeconds, audit);
+      async ({ graceSeconds = keyDefaults.graceSeconds }, call) => {
+        const { secret, ...made } = await secrets.rotate(call.caller.keyId, graceSeconds, actorOf(call));
         return { secret, webhookSecret: toSecret(made) };
       },
     ),
@@ -166,7 +161,7 @@ function toFields(spec: ApiKeySpec | undefined) {
 
 /** The fields named by the paths. A named field without a value is reset to its default. */
 function toChange(spec: ApiKeySpec | undefined, paths: ReadonlySet<string>): KeyFields {
-  const { name = 'unnamed', scopes = defaultScopes, ...others } = toFields(spec);
+  const { name = 'unnamed', scopes = keyDefaults.scopes, ...others } = toFields(spec);
   const { expiresInDays = null, voiceIds = null, allowedIps = null, limits: given } = others;
   const { requestsPerMinute = null, concurrency = null, charactersPerMonth = null } = given;
   const hasLimit = (limit: string) => paths.has('limits') || paths.has(`limits.${limit}`);

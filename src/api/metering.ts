@@ -2,7 +2,7 @@
 // is stored before the response to a whole text is sent, or before the end of a chunk is reported. It therefore counts
 // even if the service is then killed. If the store is full or unreachable, the ledger keeps usage in
 // memory. Characters that were not spoken are refunded.
-import { dayOf, type Limiter, type Synthesis, type TakeOptions, type UsageLedger } from '../accounts.ts';
+import type { Accounts, Synthesis } from '../accounts.ts';
 import { audioFormats } from '../audio.ts';
 import type { Clip } from '../clips.ts';
 import type { Voice } from '../engines.ts';
@@ -12,8 +12,8 @@ import type { Call } from './call.ts';
 import { turnWaitMsMax } from './call-limits.ts';
 
 interface MeteringOptions {
-  limiter: Pick<Limiter, 'takeSynthesis'>;
-  ledger: Pick<UsageLedger, 'add' | 'checkRoom'>;
+  limiter: Pick<Accounts['limiter'], 'takeSynthesis'>;
+  ledger: Pick<Accounts['ledger'], 'add' | 'checkRoom'>;
   /** Called with errors that no caller receives. */
   onFault(fault: unknown): void;
 }
@@ -23,10 +23,12 @@ type SpeechCharged = Pick<Plan, 'request' | 'main'>;
 
 export type Metering = ReturnType<typeof createMetering>;
 
-type TurnOptions = Pick<TakeOptions, 'replaces' | 'isPart'>;
-
 export function createMetering({ limiter, ledger, onFault }: MeteringOptions) {
-  const take = ({ caller, signal, reportLimits }: Call, chars: number, options: TurnOptions = {}) => {
+  const take = (
+    { caller, signal, reportLimits }: Call,
+    chars: number,
+    options: { replaces?: Synthesis | undefined; isPart?: boolean } = {},
+  ) => {
     ledger.checkRoom();
     return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits, ...options });
   };
@@ -127,7 +129,7 @@ const createNote =
   (ledger: MeteringOptions['ledger'], { caller: { keyId } }: Call, voiceId: string): Note =>
   (requests, characters, seconds) => {
     const audioMs = Math.round(seconds * 1000);
-    return ledger.add({ keyId, voiceId, day: dayOf(Date.now()), requests, characters, audioMs });
+    return ledger.add({ keyId, voiceId, requests, characters, audioMs });
   };
 
 /** Counts the spoken characters of a stream, and tracks how much of its usage has been recorded. */

@@ -1,7 +1,7 @@
 // Runs every operation, whichever API a call comes through: admits the caller, checks scopes, applies time limits, and
 // reports the end of each call exactly once. A call ends when its key is revoked, its client disconnects or the service
 // stops, even if the operation ignores its signal.
-import type { Admit } from '../accounts.ts';
+import type { Accounts } from '../accounts.ts';
 import { Failure } from '../platform/errors.ts';
 import { readerStallMs } from '../platform/net/request-limits.ts';
 import { createMetrics, createVoiceLabels, type Metrics } from '../platform/telemetry/prometheus.ts';
@@ -13,7 +13,7 @@ import { type OpenCallLimits, OpenCalls } from './open-calls.ts';
 import { type Incoming, RunningCall, type Shared, type TimeLimits } from './running-call.ts';
 
 interface RunnerOptions {
-  admit: Admit;
+  admit: Accounts['admit'];
   isInForce: IsInForce;
   /** Called once for every call. Must not throw. */
   onCallEnd(call: EndedCall): void;

@@ -1,6 +1,6 @@
 // A call from its headers to its last result. It is admitted, started and given a time limit, and ends exactly once. An
 // aborted call ends at once, even if the operation ignores its signal.
-import { type Admit, checkScopes, type KeyCaller, type LimitStatus, type Presented } from '../accounts.ts';
+import { type Accounts, checkScopes, type KeyCaller, type LimitStatus, type Presented } from '../accounts.ts';
 import { Failure, failureTable, toFailure } from '../platform/errors.ts';
 import { giveUpAfter, Pace } from '../platform/pace.ts';
 import { type Span, type TraceHeaders, type Tracing, within } from '../platform/telemetry/trace.ts';
@@ -33,7 +33,7 @@ export interface Incoming {
 
 /** Objects shared by all calls of a runner. */
 export interface Shared {
-  admit: Admit;
+  admit: Accounts['admit'];
   onCallEnd(call: EndedCall): void;
   /** Traces calls; undefined if calls are not traced. */
   tracing: Tracing | undefined;

@@ -3,7 +3,7 @@
 // live speech. A ticket that is used for the other kind of stream is refused and becomes invalid. A request for events
 // with a Last-Event-ID resumes the stream. A token can be used until it expires: for all previews of its key, or for
 // speech by the API of another vendor. It is refused as soon as its key is.
-import type { KeyCaller, Seal, SealUse } from '../accounts.ts';
+import type { Accounts, KeyCaller } from '../accounts.ts';
 import { Failure } from '../platform/errors.ts';
 import { requestBytesMax } from '../platform/net/request-limits.ts';
 import { createId } from '../platform/runtime/id.ts';
@@ -27,9 +27,9 @@ export type Tickets = ReturnType<typeof createTickets>;
 const ticketIdBits = 128;
 export const isTicketId = (id: string): boolean => /^tkt_[0-9A-Z]{36}$/.test(id);
 /** The purpose of a ticket. The seal of a ticket is valid only for this purpose. */
-type TicketUse = Extract<SealUse, 'ticket' | 'live-ticket'>;
+type TicketUse = 'ticket' | 'live-ticket';
 /** The purpose of a token. */
-type TokenUse = Extract<SealUse, 'preview' | 'speech'>;
+type TokenUse = 'preview' | 'speech';
 export const tokenSecondsMax = 3600;
 /**
  * Largest sealed content. The content of a ticket for events is a request, which may be as large as a request body,
@@ -50,7 +50,7 @@ const charsHeldBy = ({ texts }: SpeechRequest) =>
     ticketCharsMin,
   );
 
-export function createTickets({ rows, seal }: { rows: TicketRows; seal: Seal }) {
+export function createTickets({ rows, seal }: { rows: TicketRows; seal: Accounts['seal'] }) {
   const issue = async (use: TicketUse, { keyId, accountId }: TicketHolder, chars: number, about: object) => {
     const ticketId = createId('tkt', ticketIdBits);
     const nowMs = await rows.now();

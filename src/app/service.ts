@@ -1,7 +1,7 @@
 // Builds the service from a Config, and closes its parts in reverse order. Only this file opens every room.
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type FirstKey, openAccounts } from '../accounts.ts';
+import { type Accounts, openAccounts } from '../accounts.ts';
 import { createOperations, createRunner, openJobHandlers, type Runner } from '../api.ts';
 import { openClips, openProvenance } from '../clips.ts';
 import type { EngineDefinition } from '../engines.ts';
@@ -51,7 +51,7 @@ export interface Service {
   wyomingPort: number | undefined;
   baseUrl: string;
   /** The key that was created because the database contained no key. */
-  firstKey: FirstKey | undefined;
+  firstKey: Accounts['firstKey'];
   /** The voice of callers who name none; undefined without engines. */
   defaultVoiceId: string | undefined;
   /** Whether no call is running. */

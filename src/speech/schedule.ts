@@ -2,7 +2,7 @@
 // time. A request is admitted when its engine has a free seat for the first segment; each later segment waits for a
 // turn. Requests wait in a fair queue: accounts take turns, and interactive requests precede bulk requests. A request
 // whose expected wait is too long is refused at once with a Retry-After. Background work yields to all requests.
-import type { Caller } from '../accounts.ts';
+import { accountOfCaller, type Caller } from '../accounts.ts';
 import type { Seat, Turn } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
@@ -538,13 +538,12 @@ export function liveDemandOf(
   waitMsMax?: number,
 ): Demand {
   const { chars, languageCode } = text;
-  const { callerId, accountId: owner = callerId } = caller;
   const { segmentCharsMax, segmentsAtOnce } = engine.capabilities;
   const segmentSeconds = secondsMax.start + secondsMax.perChar * Math.min(chars, segmentCharsMax);
   const { languageCodes } = speaker;
   const resource = engine.resourceOf?.({ voice: speaker, languageCode: languageCode ?? languageCodes[0]! });
   return {
-    owner,
+    owner: accountOfCaller(caller),
     kind: 'interactive',
     seat: { engine, resource, isClone: openClone !== undefined },
     bytesMax: streamBytes + segmentsAtOnce * segmentSeconds * engineBytesPerSecond,

@@ -2,7 +2,7 @@
 // and joins their audio into one valid file. If an engine fails before the first audio, the voice's next engine takes
 // over. A stream that ends without an error contains the whole text.
 import { setImmediate as yieldTurn } from 'node:timers/promises';
-import type { Caller } from '../accounts.ts';
+import { accountOfCaller, type Caller } from '../accounts.ts';
 import { createEngineGuards, type EngineGuards, type Listen, type TakeTurn } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
@@ -74,8 +74,8 @@ export function createSpeech(options: SpeechOptions): Speech {
     if (request.verify && !verifier) throw unverifiable();
     return voices.findCurrent(() => createPlan(request, caller, { voices, lexicons: used, marking }));
   };
-  const listenFor = ({ verify }: SpeechRequest, { callerId, accountId = callerId }: Caller): Listen | undefined =>
-    verify && verifier?.(accountId);
+  const listenFor = ({ verify }: SpeechRequest, caller: Caller): Listen | undefined =>
+    verify && verifier?.(accountOfCaller(caller));
 
   /**
    * Runs the work with the best engine of the voice that may be called now. If that engine has used up its segments per
@@ -206,7 +206,7 @@ export function createSpeech(options: SpeechOptions): Speech {
       yield* speak(await plan(request, caller), caller, signal);
     },
     speakKept(cutPlan, caller, signal, keep) {
-      const { callerId, accountId = callerId } = caller;
+      const accountId = accountOfCaller(caller);
       // One segment is spoken at a time.
       let place: Place | undefined;
       const turn: TakeTurn = async (seat, _, by) => {

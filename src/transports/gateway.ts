@@ -11,7 +11,7 @@ import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
 import { ProvenanceService } from '../../gen/sonant/v1/provenance_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { UsageService } from '../../gen/sonant/v1/usage_pb.ts';
-import type { Admit, FailedAttempts, SignIn } from '../accounts.ts';
+import type { Accounts } from '../accounts.ts';
 import { callerLeft, type Operations, type Runner } from '../api.ts';
 import {
   farewellMs,
@@ -78,8 +78,8 @@ export interface GatewayOptions {
   operations: Operations;
   /** Mounts Connect and gRPC-Web on the same port. */
   addRpcRoutes(app: FastifyInstance): void;
-  admit: Admit;
-  signing: { signIn: SignIn; addresses: FailedAttempts };
+  admit: Accounts['admit'];
+  signing: Pick<Accounts, 'signIn' | 'addresses'>;
   settings: GatewaySettings;
   watch: {
     checks: readonly ReadinessCheck[];

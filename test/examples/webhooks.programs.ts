@@ -3,7 +3,8 @@ import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { audit, openReceiver, openTestSender, openTestStore } from '../accounts/webhooks/open-sender.ts';
+import { operator } from '../../src/accounts/keys/caller.ts';
+import { openReceiver, openTestSender, openTestStore } from '../accounts/webhooks/open-sender.ts';
 import { freePort } from '../free-port.ts';
 import { isInstalled } from '../programs.ts';
 
@@ -12,7 +13,7 @@ const folder = join(import.meta.dirname, '../../examples/webhooks');
 async function openSender() {
   const { store, keyId } = await openTestStore();
   const sender = await openTestSender(store, { now: Date.now });
-  const { secret } = await sender.secrets.rotate(keyId, 0, audit);
+  const { secret } = await sender.secrets.rotate(keyId, 0, operator);
   return { ...sender, keyId, secret };
 }
 

@@ -2,10 +2,9 @@
 // is recorded with its actor.
 import { createId } from '../../platform/runtime/id.ts';
 import type { LimitedAccount } from '../limits/limiter.ts';
-import { operatorId } from './api-key-record.ts';
+import { operatorId } from './api-key.ts';
 import { type AuditRow, allKeys } from './api-key-rows.ts';
-import { type KeyGrant, type Scope, scopes } from './key-grant.ts';
-import type { KeyLimits } from './key-limits.ts';
+import { type KeyGrant, type KeyLimits, type Scope, scopes } from './key-grant.ts';
 
 /** The permissions that determine which voices a caller may use. */
 export interface VoiceUser {
@@ -26,6 +25,9 @@ export interface Caller extends VoiceUser {
    */
   deadlineMs?: number | undefined;
 }
+
+/** A caller without an account is one of its own. */
+export const accountOfCaller = ({ accountId, callerId }: Caller): string => accountId ?? callerId;
 
 /** An admitted caller, with its key and permissions. */
 export interface KeyCaller extends Caller {
@@ -60,12 +62,6 @@ export const operator: Actor = {
   grant: { range: allKeys, scopes },
   usesAllVoices: true,
 };
-
-/** Converts the caller of a request to the actor of a change. */
-export const toActor = (
-  { actorName, accountId, grant, voiceIds, usesAllVoices }: KeyCaller,
-  { address, requestId }: { address: string; requestId: string },
-): Actor => ({ name: actorName, address, requestId, accountId, grant, voiceIds, usesAllVoices });
 
 /** Combines a change and its actor into an audit record. */
 export const toRecordEntry = <const Change extends { detail: object }>(

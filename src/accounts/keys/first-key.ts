@@ -6,8 +6,15 @@ import { readFile, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Failure } from '../../platform/errors.ts';
 import { makeFolder, writeOnce } from '../../platform/runtime/files.ts';
-import { createApiKey, type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
-import { isRowOf, operatorId, toApiKeyRow } from './api-key-record.ts';
+import {
+  createApiKey,
+  isRowOf,
+  operatorId,
+  type ParsedApiKey,
+  type Pepper,
+  parseApiKey,
+  toApiKeyRow,
+} from './api-key.ts';
 import type { ApiKeyRows } from './api-key-rows.ts';
 import { operator, toAuditRow } from './caller.ts';
 import { firstKeyScopes } from './key-grant.ts';

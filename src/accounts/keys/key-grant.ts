@@ -4,7 +4,6 @@ import { Violations } from '../../contract.ts';
 import { Failure } from '../../platform/errors.ts';
 import { isAddressBlock, isBlockWithin } from '../../platform/net/client-addresses.ts';
 import type { KeyRange } from './api-key-rows.ts';
-import { checkLimits, type KeyLimits, type LimitFields } from './key-limits.ts';
 
 // The scopes of keys. Their names are part of the API.
 
@@ -23,8 +22,27 @@ export const scopes = [
 
 export type Scope = (typeof scopes)[number];
 
-/** The scopes of a new key if none are given. */
-export const defaultScopes: readonly Scope[] = ['speech:synthesize', 'speech:stream', 'voices:read'];
+/** Limits that are not set have default values. */
+export interface KeyLimits {
+  requestsPerMinute: number;
+  /** Concurrent syntheses. */
+  concurrency: number;
+  /** Undefined: unlimited. */
+  charactersPerMonth: number | undefined;
+}
+
+interface KeyDefaults {
+  scopes: readonly Scope[];
+  limits: KeyLimits;
+  /** Time for which a replaced key, or webhook secret, stays valid. */
+  graceSeconds: number;
+}
+
+export const keyDefaults: KeyDefaults = {
+  scopes: ['speech:synthesize', 'speech:stream', 'voices:read'],
+  limits: { requestsPerMinute: 600, concurrency: 20, charactersPerMonth: undefined },
+  graceSeconds: 24 * 3600,
+};
 
 /** The first key belongs to the operator, so it has all scopes. */
 export const firstKeyScopes: readonly Scope[] = scopes;
@@ -99,3 +117,34 @@ function checkScopes({ scopes: granted }: KeyGrant, scopes: readonly string[], v
 /** Ignores malformed blocks, which are reported separately. */
 const areWithin = (blocks: readonly string[] | null, outer: readonly string[]) =>
   blocks?.every((block) => !isAddressBlock(block) || isBlockWithin(block, outer)) ?? false;
+
+/** An omitted or null limit gets its default value. */
+export type LimitFields = { [Name in keyof KeyLimits]?: number | null | undefined };
+
+const fieldNames: Readonly<Record<keyof KeyLimits, string>> = {
+  requestsPerMinute: 'limits.requests_per_minute',
+  concurrency: 'limits.concurrency',
+  charactersPerMonth: 'limits.characters_per_month',
+};
+export const limitNames = Object.keys(fieldNames) as (keyof KeyLimits)[];
+
+/** Reports limits that exceed `most`, the limits of the creating key. */
+function checkLimits(fields: LimitFields, most: KeyLimits | undefined, violations: Violations): void {
+  for (const name of limitNames) {
+    const value = fields[name] ?? keyDefaults.limits[name];
+    const limit = most?.[name];
+    if (fields[name] === undefined || limit === undefined || (value !== undefined && value <= limit)) continue;
+    violations.report(fieldNames[name], 'range', `must be at most ${limit}, the limit of the creating key`);
+  }
+}
+
+/** Returns the limits of a new key: the given limits, else the defaults, but never more than `most`. */
+export function limitsFor(fields: LimitFields, most: KeyLimits | undefined): KeyLimits {
+  const chosen = limitNames.map((name) => {
+    const value = fields[name] ?? keyDefaults.limits[name];
+    return [name, Math.min(value ?? Infinity, most?.[name] ?? Infinity)] as const;
+  });
+  return Object.fromEntries(
+    chosen.map(([name, value]) => [name, value === Infinity ? undefined : value]),
+  ) as unknown as KeyLimits;
+}

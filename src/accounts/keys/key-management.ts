@@ -2,18 +2,19 @@
 // record. Keys outside the grant are reported as not found.
 import { Violations } from '../../contract.ts';
 import { Failure } from '../../platform/errors.ts';
-import { createApiKey, type Pepper } from './api-key.ts';
 import {
   type ApiKey,
   accountOf,
   checkKeyChange,
   checkNewKey,
+  createApiKey,
   type KeyFields,
+  type Pepper,
   toApiKey,
   toApiKeyChange,
   toApiKeyRow,
   toSuccessorRow,
-} from './api-key-record.ts';
+} from './api-key.ts';
 import type { ApiKeyDecision, ApiKeyRow, ApiKeyRows } from './api-key-rows.ts';
 import { type Actor, toAuditRow } from './caller.ts';
 
@@ -41,8 +42,6 @@ interface KeyManagementOptions {
 
 /** Largest number of valid keys of an account. */
 const keysMax = 1_000;
-/** Default grace period of a rotation. */
-export const graceSecondsUsual = 24 * 3600;
 
 export function createKeyManagement({ rows, pepper, onChange, now = Date.now }: KeyManagementOptions) {
   const change = async (keyId: string, { grant }: Actor, decide: Parameters<ApiKeyRows['change']>[2]) => {

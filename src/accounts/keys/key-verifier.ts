@@ -5,12 +5,10 @@ import { hash, randomBytes } from 'node:crypto';
 import { Failure } from '../../platform/errors.ts';
 import { commonBlocks, createAddressCheck } from '../../platform/net/client-addresses.ts';
 import type { LimitedAccount } from '../limits/limiter.ts';
-import { type ParsedApiKey, type Pepper, parseApiKey } from './api-key.ts';
-import { type ApiKey, accountOf, isRowOf, toApiKey } from './api-key-record.ts';
+import { type ApiKey, accountOf, isRowOf, type ParsedApiKey, type Pepper, parseApiKey, toApiKey } from './api-key.ts';
 import { type ApiKeyRow, type ApiKeyRows, type ApiKeyUse, allKeys } from './api-key-rows.ts';
 import type { KeyCaller } from './caller.ts';
-import type { KeyGrant } from './key-grant.ts';
-import { type KeyLimits, limitNames, usualLimits } from './key-limits.ts';
+import { type KeyGrant, type KeyLimits, keyDefaults, limitNames } from './key-grant.ts';
 
 // Restricts a key to its account: the key that created it, or the person or machine that signed in. A key has only
 // permissions that its account has, and ends with it. If the key of the account was rotated, its newest key counts.
@@ -38,7 +36,7 @@ async function restrictToAccount(
   const above: LimitedAccount[] = [];
   for (const id of `${row.path}${row.limitedBy}`.split('/').slice(0, -1).reverse()) {
     if (isSignedIn(id)) {
-      above.push({ callerId: id, limits: usualLimits });
+      above.push({ callerId: id, limits: keyDefaults.limits });
       continue;
     }
     const newest = await rows.findNewest(id);

@@ -4,7 +4,7 @@
 import { type Failure, hasReason } from '../../platform/errors.ts';
 import { intervalOf, takeOne } from '../../platform/rate.ts';
 import { type Release, SlotQueue, SlotTimeout } from '../../platform/runtime/slot-queue.ts';
-import type { KeyLimits } from '../keys/key-limits.ts';
+import type { KeyLimits } from '../keys/key-grant.ts';
 import {
   checkFitsQuota,
   type LeftOfMonth,
@@ -61,6 +61,26 @@ export const chainOf = (caller: Limited): readonly [LimitedAccount, ...LimitedAc
 /** Returns the id of the account. The counts of all keys of an account are stored together. */
 export const accountIdOf = ({ callerId, above }: Pick<Limited, 'callerId' | 'above'>): string =>
   above?.at(-1)?.callerId ?? callerId;
+
+/** The monthly quotas of the caller and of the owners above it. */
+export function monthlyQuotaOf(caller: Limited) {
+  const quotas = chainOf(caller).map(({ limits }) => limits.charactersPerMonth);
+  const least = Math.min(...quotas.map((quota) => quota ?? Infinity));
+  return {
+    /** The smallest quota; Infinity if there is none. */
+    characters: least,
+    /** Rejects a text that exceeds a whole quota. */
+    checkFits(chars: number): void {
+      for (const [i, quota] of quotas.entries()) checkFitsQuota(chars, quota, i === 0);
+    },
+    /** Rejects a text that exceeds what is left by this status. */
+    checkLeft(chars: number, status: LimitStatus | undefined): void {
+      const left = status?.characters?.remaining ?? Infinity;
+      if (chars <= left) return;
+      throw tooManyCharacters({ chars, quota: least, left, isOwn: least === quotas[0], nowMs: Date.now() });
+    },
+  };
+}
 
 export interface TakeOptions {
   signal: AbortSignal;
@@ -136,18 +156,18 @@ export function createLimiter({ spentSince, now = Date.now }: LimiterOptions): L
 
 async function takeSynthesis(
   { chain, statusOf }: { chain: readonly Member[]; statusOf(chain: readonly Member[]): Promise<LimitStatus> },
-  { callerId: owner }: Limited,
+  caller: Limited,
   chars: number,
   { signal, report, replaces, isPart = false, needsNoSlot = false }: TakeOptions,
 ): Promise<Synthesis> {
   const charges: QuotaCharge[] = [];
   const releases: Release[] = [];
   try {
-    if (!isPart) for (const { limits, isOwn } of chain) checkFitsQuota(chars, limits.charactersPerMonth, isOwn);
+    if (!isPart) monthlyQuotaOf(caller).checkFits(chars);
     for (const { account, limits, isOwn } of chain)
       charges.push(await account.quota.take(chars, limits.charactersPerMonth, isOwn));
     const isHeld = replaces instanceof HeldSynthesis && replaces.isHeld;
-    if (!isHeld && !needsNoSlot) await takeSlots(chain, { owner, signal, releases });
+    if (!isHeld && !needsNoSlot) await takeSlots(chain, { owner: caller.callerId, signal, releases });
     report(await statusOf(chain));
   } catch (error) {
     endHolding({ parts: [{ chars, charges }], releases }, 0);

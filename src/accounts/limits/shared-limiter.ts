@@ -13,18 +13,11 @@ import {
   type LimitedAccount,
   type Limiter,
   type LimiterOptions,
+  monthlyQuotaOf,
   reportStatus,
   type Synthesis,
 } from './limiter.ts';
-import {
-  checkFitsQuota,
-  leastOf,
-  rateOf,
-  toLimitStatus,
-  tooManyAtOnce,
-  tooManyCharacters,
-  tooManyRequests,
-} from './rate-limit.ts';
+import { leastOf, rateOf, toLimitStatus, tooManyAtOnce, tooManyCharacters, tooManyRequests } from './rate-limit.ts';
 import { monthAt } from './usage-ledger.ts';
 
 interface SharedLimiter extends Limiter {
@@ -158,8 +151,7 @@ export function openSharedLimiter({ rows, spentSince, now }: SharedLimiterOption
     async takeSynthesis(caller, chars, { signal, report, replaces, isPart = false, needsNoSlot = false }) {
       const members = chainOf(caller);
       const chain = toChain(caller);
-      if (!isPart)
-        for (const [i, { limits }] of members.entries()) checkFitsQuota(chars, limits.charactersPerMonth, i === 0);
+      if (!isPart) monthlyQuotaOf(caller).checkFits(chars);
       const isContinued = replaces !== undefined && held.has(replaces);
       const slots = isContinued ? 0 : 1;
       signal.throwIfAborted();

@@ -16,6 +16,9 @@ export interface UsageRow {
   audioMs: number;
 }
 
+/** What was spoken; by default, today. */
+export type Usage = Omit<UsageRow, 'day'> & Partial<Pick<UsageRow, 'day'>>;
+
 export const usageGroups = ['key', 'voice', 'day'] as const;
 export type UsageGroup = (typeof usageGroups)[number];
 
@@ -41,8 +44,8 @@ const sums = `cast(sum(u.requests) as bigint) as "requests", cast(sum(u.characte
 const orderOf = ({ keyId, day, voiceId }: UsageRow) => `${keyId} ${day} ${voiceId}`;
 
 /** Adds the numbers to the existing row. */
-export async function addUsage(rows: Rows, spoken: UsageRow): Promise<void> {
-  const { keyId, voiceId, day, requests, characters, audioMs } = spoken;
+export async function addUsage(rows: Rows, spoken: Usage): Promise<void> {
+  const { keyId, voiceId, day = dayOf(Date.now()), requests, characters, audioMs } = spoken;
   const sql = `insert into usage (key_id, voice_id, day, requests, characters, audio_ms)
     values ($1, $2, $3, $4, $5, $6)
     on conflict (key_id, day, voice_id) do update set requests = usage.requests + excluded.requests,
@@ -103,8 +106,17 @@ export function dayOf(ms: number): string {
 }
 
 /** Whether the text is a valid calendar date. */
-export const isDay = (text: string): boolean =>
+const isDay = (text: string): boolean =>
   /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text)) && dayOf(Date.parse(text)) === text;
+
+/**
+ * The first and the last day of a report; by default, from the first day of the month to today. `wrong` names those that
+ * are not days.
+ */
+export function usageDays({ from, to = dayOf(Date.now()) }: { from?: string | undefined; to?: string | undefined }) {
+  const days = { from: from ?? `${(isDay(to) ? to : dayOf(Date.now())).slice(0, 8)}01`, to };
+  return { ...days, wrong: (['from', 'to'] as const).filter((name) => !isDay(days[name])) };
+}
 
 export interface Month {
   /** The name of the month, such as "2026-11". */
@@ -179,10 +191,10 @@ export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>, options: Usag
 
   return {
     /** Resolves when the entry is written, or pending in memory. */
-    add(spoken: UsageRow): Promise<void> {
+    add(spoken: Usage): Promise<void> {
       batch ??= openBatch();
       batch.count++;
-      addTo(batch.sums, spoken);
+      addTo(batch.sums, { day: dayOf(Date.now()), ...spoken });
       return batch.written;
     },
     /** Throws the store's Failure if no more rows may be pending. */

@@ -3,8 +3,7 @@
 import { createHash } from 'node:crypto';
 import { Failure } from '../../platform/errors.ts';
 import type { KeyCaller } from '../keys/caller.ts';
-import { defaultScopes, isScope, type Scope } from '../keys/key-grant.ts';
-import { usualLimits } from '../keys/key-limits.ts';
+import { isScope, keyDefaults, type Scope } from '../keys/key-grant.ts';
 
 /** The issuer's claims about a person. */
 export interface Claims {
@@ -43,22 +42,25 @@ export function claimsOfRules(
   return { iss, sub, email, email_verified, groups: named };
 }
 
-/** Scopes of bearer tokens and sessions. A client may request a token with fewer scopes. */
-export const tokenScopes: readonly Scope[] = ['keys:read', 'keys:write'];
+/** The scopes of bearer tokens and sessions, and the lifetime of tokens. A client may request a token with fewer scopes. */
+export const keyTokens: { scopes: readonly Scope[]; seconds: number } = {
+  scopes: ['keys:read', 'keys:write'],
+  seconds: 900,
+};
 
 /** Returns a caller that may only manage keys. `id` permanently identifies the person or client. */
 export function toKeyHolder(kind: 'user' | 'client', id: string, keyScopes: readonly string[]): KeyCaller {
   const holderId = `${kind === 'user' ? 'usr' : 'cli'}_${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
-  const given = keyScopes.length > 0 ? keyScopes : [...defaultScopes, 'usage:read'];
+  const given = keyScopes.length > 0 ? keyScopes : [...keyDefaults.scopes, 'usage:read'];
   const scopes: readonly Scope[] = given.filter(isScope);
   return {
     callerId: holderId,
     keyId: holderId,
     accountId: holderId,
     actorName: `${kind}:${id}`,
-    scopes: tokenScopes,
-    limits: usualLimits,
-    grant: { range: { path: `${holderId}/` }, scopes, limits: usualLimits },
+    scopes: keyTokens.scopes,
+    limits: keyDefaults.limits,
+    grant: { range: { path: `${holderId}/` }, scopes, limits: keyDefaults.limits },
   };
 }
 

@@ -11,9 +11,9 @@ import {
   type Claims,
   checkSignInRules,
   claimsOfRules,
+  keyTokens,
   type SignInRules,
   toKeyHolder,
-  tokenScopes,
   toUserId,
 } from './sign-in-rules.ts';
 
@@ -40,7 +40,6 @@ export interface SignInOptions {
 
 const loginSeconds = 600;
 const sessionSeconds = 3600;
-export const tokenSeconds = 900;
 const noHash = Buffer.alloc(32);
 
 export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: SignInOptions) {
@@ -101,20 +100,22 @@ export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: 
     async verifyToken(token: string): Promise<KeyCaller> {
       const facts = await seal.open('access', token);
       if (!facts) throw new Failure('invalid_token');
-      const given = (facts.scopes as readonly string[] | undefined) ?? tokenScopes;
-      return { ...toHolder(facts), scopes: tokenScopes.filter((scope) => given.includes(scope)) };
+      const given = (facts.scopes as readonly string[] | undefined) ?? keyTokens.scopes;
+      return { ...toHolder(facts), scopes: keyTokens.scopes.filter((scope) => given.includes(scope)) };
     },
-    /** Returns a bearer token with some of `tokenScopes`. Undefined if the client's id or secret is wrong. */
+    /** Returns a bearer token with some of `keyTokens.scopes`. Undefined if the client's id or secret is wrong. */
     async tokenForClient(id: string, secret: string, scopes: readonly Scope[]): Promise<string | undefined> {
       // Checking an unknown client takes as long as checking a wrong secret.
       const hash = hashes.get(id) ?? noHash;
       const isRight = timingSafeEqual(createHash('sha256').update(secret).digest(), hash);
-      return isRight && hashes.has(id) ? seal.close('access', { kind: 'client', id, scopes }, tokenSeconds) : undefined;
+      return isRight && hashes.has(id)
+        ? seal.close('access', { kind: 'client', id, scopes }, keyTokens.seconds)
+        : undefined;
     },
-    /** Exchanges a token of the issuer for a bearer token with some of `tokenScopes`. */
+    /** Exchanges a token of the issuer for a bearer token with some of `keyTokens.scopes`. */
     async tokenForToken(token: string, scopes: readonly Scope[]): Promise<string> {
       const person = toSealed(await requireIssuer().verify(token));
-      return seal.close('access', { ...person, scopes }, tokenSeconds);
+      return seal.close('access', { ...person, scopes }, keyTokens.seconds);
     },
   };
 }

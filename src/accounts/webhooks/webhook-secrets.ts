@@ -2,7 +2,7 @@
 // it is created. During a replacement, both the old and the new secret sign messages.
 import { createHmac, randomBytes } from 'node:crypto';
 import { Failure } from '../../platform/errors.ts';
-import type { AuditRow } from '../keys/api-key-rows.ts';
+import { type Actor, toAuditRow } from '../keys/caller.ts';
 import type { Seal } from '../sign-in/sealed-tokens.ts';
 import type { WebhookRows, WebhookSecretRow } from './webhook-rows.ts';
 
@@ -82,18 +82,15 @@ export function createWebhookSecrets({
       }
       return toSecret(row);
     },
-    /** Replaces the secret; the old secret still signs for `graceSeconds`. `audit` returns the audit record. */
-    async rotate(
-      keyId: string,
-      graceSeconds: number,
-      audit: (change: Pick<AuditRow, 'action' | 'keyId' | 'atMs'> & { detail: object }) => AuditRow,
-    ): Promise<MadeWebhookSecret> {
+    /** Replaces the secret; the old secret still signs for `graceSeconds`. */
+    async rotate(keyId: string, graceSeconds: number, actor: Actor): Promise<MadeWebhookSecret> {
       const secret = createWebhookSecret();
       const atMs = now();
       const sealed = await seal.close('webhook', { secret }, sealedSeconds);
       const change = { sealed, hint: hintOf(secret), createdAtMs: atMs, formerUntilMs: atMs + graceSeconds * 1000 };
       const detail = { webhookSecret: change.hint, graceSeconds };
-      const row = await rows.replaceSecret(keyId, change, audit({ action: 'update', keyId, atMs, detail }));
+      const audit = toAuditRow({ action: 'update', keyId, atMs, detail }, actor);
+      const row = await rows.replaceSecret(keyId, change, audit);
       if (!row) throw new Failure('not_found', { message: 'API key not found.' });
       return { secret, ...(await toSecret(row)) };
     },

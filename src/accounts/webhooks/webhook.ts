@@ -55,6 +55,3 @@ export const attemptsPerHostMax = 4;
 export const attemptsPerAccountMax = 16;
 /** Interval of the check for due messages. */
 export const pollMs = 5_000;
-
-/** Time for which the former secret also signs. */
-export const secretGraceSecondsUsual = 24 * 3600;

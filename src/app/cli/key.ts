@@ -1,7 +1,7 @@
 // `sonant key create|list|rotate|revoke`: manages API keys in the database, without the service.
 import type { DescMethodUnary } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../../gen/sonant/v1/api_key_pb.ts';
-import { defaultScopes, graceSecondsUsual, scopes, usualLimits } from '../../accounts.ts';
+import { keyDefaults, scopes } from '../../accounts.ts';
 import type { Fields } from '../../contract.ts';
 import {
   type Command,
@@ -22,15 +22,15 @@ const options = {
   name: option('NAME', 'what the key is for'),
   scopes: option(
     'A,B',
-    `scopes of the key: ${scopes.slice(0, 6).join(', ')},\n${scopes.slice(6).join(', ')};\ndefault: ${defaultScopes.join(', ')}`,
+    `scopes of the key: ${scopes.slice(0, 6).join(', ')},\n${scopes.slice(6).join(', ')};\ndefault: ${keyDefaults.scopes.join(', ')}`,
   ),
   voices: option('A,B', 'voices that the key may use, by id or alias; default: all'),
   'allowed-ips': option('A,B', 'addresses and CIDR blocks that may use the key; default: any'),
   'expires-in-days': option('N', 'days until the key expires; default: never'),
-  'requests-per-minute': option('N', `default: ${usualLimits.requestsPerMinute}`),
-  concurrency: option('N', `syntheses at once; default: ${usualLimits.concurrency}`),
+  'requests-per-minute': option('N', `default: ${keyDefaults.limits.requestsPerMinute}`),
+  concurrency: option('N', `syntheses at once; default: ${keyDefaults.limits.concurrency}`),
   'characters-per-month': option('N', 'default: no limit'),
-  'grace-seconds': option('N', `seconds that the old key stays valid; default: ${graceSecondsUsual}, a day`),
+  'grace-seconds': option('N', `seconds that the old key stays valid; default: ${keyDefaults.graceSeconds}, a day`),
   json: jsonFlag,
 };
 

@@ -1,5 +1,5 @@
 // `sonant usage`: prints usage by key, voice or day, from the database.
-import { dayOf, isDay, usageGroups } from '../../accounts.ts';
+import { usageDays, usageGroups } from '../../accounts.ts';
 import { type Command, formatTable, jsonFlag, option, parseCommandArgs, UsageError, withOpened } from './command.ts';
 
 const options = {
@@ -21,10 +21,11 @@ export const usageCommand: Command = {
 Prints the requests, characters and seconds of audio of all keys. Days are in UTC, such as 2026-01-31.`,
   async run({ args, openUsage, print }) {
     const { values } = parseCommandArgs({ args, options });
-    const { to = dayOf(Date.now()), from = `${to.slice(0, 8)}01`, 'group-by': by = 'day' } = values;
+    const { 'group-by': by = 'day' } = values;
     const groupBy = usageGroups.find((name) => name === by);
     if (!groupBy) throw new UsageError(`--group-by must be one of ${usageGroups.join(', ')}`);
-    for (const day of [from, to]) if (!isDay(day)) throw new UsageError(`${day} is not a day such as 2026-01-31`);
+    const { from, to, wrong } = usageDays(values);
+    if (wrong[0]) throw new UsageError(`${values[wrong[0]]} is not a day such as 2026-01-31`);
     if (from > to) throw new UsageError(`--from ${from} is after --to ${to}`);
     const query = { range: { path: '' }, from, to, groupBy, limit: rowsMax };
     const sums = await withOpened(await openUsage(), ({ usage }) => usage.sum(query));

@@ -1,6 +1,6 @@
 // `sonant webhook secret`: shows, creates and replaces the secret that signs the webhooks of a key.
 import { ApiKeyService } from '../../../gen/sonant/v1/api_key_pb.ts';
-import { operator, secretGraceSecondsUsual } from '../../accounts.ts';
+import { keyDefaults, operator } from '../../accounts.ts';
 import {
   type Command,
   findAction,
@@ -16,7 +16,10 @@ import { callAsOperator, toNumber } from './operator-call.ts';
 
 const options = {
   rotate: flag('create the secret, or replace it'),
-  'grace-seconds': option('N', `seconds that the former secret also signs; default: ${secretGraceSecondsUsual}, a day`),
+  'grace-seconds': option(
+    'N',
+    `seconds that the former secret also signs; default: ${keyDefaults.graceSeconds}, a day`,
+  ),
   json: jsonFlag,
 };
 

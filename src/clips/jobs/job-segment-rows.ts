@@ -2,7 +2,7 @@
 // deleted when their chapter is done, or some time after their job has failed or been canceled. One transaction writes
 // a segment, the progress of its job and its usage, so that each segment is charged once.
 
-import { addUsage, type UsageRow } from '../../accounts.ts';
+import { addUsage, type Usage } from '../../accounts.ts';
 import type { SpeechFault } from '../../engines.ts';
 import { createColumns, type RowStore, type Transaction, toNames } from '../../platform/store/row-store.ts';
 import type { ChapterId } from './job-leases.ts';
@@ -53,7 +53,7 @@ interface SegmentProgress {
   /** Change in the number of segments that the recognizer left unchecked. */
   unchecked: number;
   /** Usage to charge, unless the segment was charged before. */
-  usage: UsageRow;
+  usage: Usage;
 }
 
 interface DoneChapter {

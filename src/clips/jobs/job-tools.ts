@@ -1,5 +1,5 @@
 // Defines the services that the job workers share.
-import type { Caller, Limited, Limiter } from '../../accounts.ts';
+import type { Accounts, KeyCaller } from '../../accounts.ts';
 import type { Speech } from '../../speech.ts';
 import type { ClipRoom } from '../clip-room.ts';
 import type { ClipRows } from '../clip-rows.ts';
@@ -7,18 +7,15 @@ import type { OpenSigner } from '../provenance/places.ts';
 import type { ClipStore } from '../stores/clip-store.ts';
 import type { JobRow, JobRows } from './job-rows.ts';
 
-/** The owner of a job, with the current permissions of its key. */
-export type JobCaller = Caller & Limited & { accountId: string };
-
 export interface JobTools {
   rows: JobRows;
   speech: Pick<Speech, 'plan' | 'speakKept'>;
   clips: ClipStore;
   index: Pick<ClipRows, 'add' | 'find' | 'markDeleted' | 'markPurged' | 'expireAt'>;
   room: Pick<ClipRoom, 'reserve' | 'noteRemoved'>;
-  limiter: Pick<Limiter, 'takeSynthesis'>;
-  /** Returns the caller of a job. Throws a Failure if the key of the job is no longer valid. */
-  findCaller(job: Pick<JobRow, 'ownerId' | 'address'>): Promise<JobCaller>;
+  limiter: Pick<Accounts['limiter'], 'takeSynthesis'>;
+  /** Returns the owner of a job, with the current permissions of its key. Throws a Failure if the key of the job is no longer valid. */
+  findCaller(job: Pick<JobRow, 'ownerId' | 'address'>): Promise<KeyCaller>;
   /** Signs finished files. Default: files have no manifest. */
   openSigner?: OpenSigner | undefined;
   /** Default time for which a job and its audio are kept. */

@@ -2,7 +2,7 @@
 // that replace this key. Opens their rows, runner and cleanup. The end of a job is also a webhook message.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { dayOf, type UsageLedger, type Webhooks } from '../../accounts.ts';
+import type { Accounts } from '../../accounts.ts';
 import { bookTimeline, encodedRateOf } from '../../audio.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { isDead, processName } from '../../platform/runtime/id.ts';
@@ -41,12 +41,12 @@ export interface JobsOptions extends Omit<JobTools, 'rows' | 'clips' | 'index' |
   stored: {
     store: RowStore;
     clips: { index: ClipRows; memory: Pick<ClipMemory, 'clips'>; room: JobTools['room'] };
-    ledger: Pick<UsageLedger, 'add'>;
+    ledger: Pick<Accounts['ledger'], 'add'>;
   };
   /** Maximum number of chapters that this process speaks at the same time. */
   chaptersMax: number;
   /** Webhooks for jobs. Without this option, a job that names a webhook is refused. */
-  webhooks?: Webhooks | undefined;
+  webhooks?: Pick<Accounts['webhooks'], 'check' | 'add' | 'wake'> | undefined;
   /** Returns the data of the webhook message about a job. */
   toData(job: Job): object;
   metrics?: Metrics;
@@ -106,8 +106,7 @@ export function openJobs(options: JobsOptions) {
       if (added.isNew) {
         const { voiceId = '' } = said[0] ?? {};
         // The characters are recorded while they are spoken.
-        const usage = { keyId: caller.keyId, voiceId, day: dayOf(Date.now()), requests: 1, characters: 0, audioMs: 0 };
-        await ledger.add(usage);
+        await ledger.add({ keyId: caller.keyId, voiceId, requests: 1, characters: 0, audioMs: 0 });
         runner.wake();
       }
       return read(added.job);
@@ -231,7 +230,10 @@ async function refuseWebhook(): Promise<never> {
 }
 
 /** Stores the webhook message in the transaction that ends the job. */
-const storeMessages = (webhooks: Webhooks, toData: JobsOptions['toData']): Pick<JobRowsOptions, 'onEnd'> => ({
+const storeMessages = (
+  webhooks: NonNullable<JobsOptions['webhooks']>,
+  toData: JobsOptions['toData'],
+): Pick<JobRowsOptions, 'onEnd'> => ({
   async onEnd(rows, row, chapters) {
     const job = toJob(row, chapters);
     const { webhookUrl: url } = job.settings;

@@ -3,7 +3,6 @@
 // have changed, the segment is spoken again, but not charged again. Nothing is stored for a voice that may no longer be
 // used.
 import { createHash } from 'node:crypto';
-import { dayOf } from '../../accounts.ts';
 import type { SegmentCheck, SpokenPcm, WordTime } from '../../engines.ts';
 import { cutText } from '../../platform/count-chars.ts';
 import { toFailure } from '../../platform/errors.ts';
@@ -121,7 +120,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     const taken = await takeOwn();
     let countedChars = 0;
     try {
-      const usage = { keyId: taken.keyId, voiceId, day: dayOf(Date.now()), requests: 0, characters: chars };
+      const usage = { keyId: taken.keyId, voiceId, requests: 0, characters: chars };
       // If this insert fails, the clip store's cleanup (`sweep`) later removes the clip.
       await rows.addSegment(row, { ...progress, usage: { ...usage, audioMs: Math.round(seconds * 1000) } });
       countedChars = ownChars;

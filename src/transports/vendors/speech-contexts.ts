@@ -4,7 +4,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LiveStartSchema } from '../../../gen/sonant/v1/speech_pb.ts';
-import { chainOf, checkFitsQuota, tooManyCharacters } from '../../accounts.ts';
+import { monthlyQuotaOf } from '../../accounts.ts';
 import {
   callerLeft,
   type LiveEvent,
@@ -75,17 +75,15 @@ export function checkTextFits(
 ): number {
   const sumOf = (count: (text: string) => number) => lines.reduce((sum, { text }) => sum + count(text), 0);
   const chars = sumOf(spokenCharsOf);
-  const quotas = chainOf(call!.caller).map(({ limits }) => limits.charactersPerMonth);
-  for (const [i, quota] of quotas.entries()) checkFitsQuota(chars, quota, i === 0);
+  const quota = monthlyQuotaOf(call!.caller);
+  quota.checkFits(chars);
   const actual = sumOf(countChars);
   const limit = liveWaitingCharsMax;
   if (actual > limit) {
     const message = `The text has ${actual} characters; the limit is ${limit}. ${otherWay}.`;
     throw new Failure('text_too_long', { message, limit, actual });
   }
-  const left = limitStatus?.characters?.remaining ?? Infinity;
-  const quota = Math.min(...quotas.map((each) => each ?? Infinity));
-  if (chars > left) throw tooManyCharacters({ chars, quota, left, isOwn: quota === quotas[0], nowMs: Date.now() });
+  quota.checkLeft(chars, limitStatus);
   return chars;
 }
 

@@ -9,7 +9,7 @@ import { createAdmit } from '../../../src/accounts/keys/admit.ts';
 import { createApiKey, createPepper, parseApiKey } from '../../../src/accounts/keys/api-key.ts';
 import type { ApiKeyUse } from '../../../src/accounts/keys/api-key-rows.ts';
 import { type ApiKeyRows, createApiKeyRows } from '../../../src/accounts/keys/api-key-rows.ts';
-import { defaultScopes } from '../../../src/accounts/keys/key-grant.ts';
+import { keyDefaults } from '../../../src/accounts/keys/key-grant.ts';
 import { createLastUse, ExpiringCache } from '../../../src/accounts/keys/key-verifier.ts';
 import { createFailedAttempts } from '../../../src/accounts/limits/failed-attempts.ts';
 import { Failure } from '../../../src/platform/errors.ts';
@@ -65,11 +65,16 @@ const refused = { reason: 'invalid_api_key', message: new Failure('invalid_api_k
 
 test('a new key admits its caller, with the scopes of a new key', async () => {
   const { key, apiKey } = await keyVerifier.create({ name: 'laptop' });
-  expect(apiKey).toMatchObject({ name: 'laptop', status: 'active', scopes: defaultScopes, expiresAtMs: undefined });
+  expect(apiKey).toMatchObject({
+    name: 'laptop',
+    status: 'active',
+    scopes: keyDefaults.scopes,
+    expiresAtMs: undefined,
+  });
   expect(await keyVerifier.verify(key)).toMatchObject({
     callerId: apiKey.keyId,
     keyId: apiKey.keyId,
-    scopes: defaultScopes,
+    scopes: keyDefaults.scopes,
   });
   expect(JSON.stringify(await keyVerifier.list())).not.toContain(key.slice(15));
 });

@@ -1,6 +1,6 @@
 // Opens key management and verification for tests, with the operator as actor, and a caller on this machine.
 
-import type { KeyFields } from '../../../src/accounts/keys/api-key-record.ts';
+import type { KeyFields } from '../../../src/accounts/keys/api-key.ts';
 import { operator } from '../../../src/accounts/keys/caller.ts';
 import { createKeyManagement } from '../../../src/accounts/keys/key-management.ts';
 import { createKeyVerifier, type KeyVerifierOptions } from '../../../src/accounts/keys/key-verifier.ts';

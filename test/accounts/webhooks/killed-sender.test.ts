@@ -5,13 +5,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { createApiKeyRows } from '../../../src/accounts/keys/api-key-rows.ts';
+import { operator } from '../../../src/accounts/keys/caller.ts';
 import { createSeal } from '../../../src/accounts/sign-in/sealed-tokens.ts';
 import { leaseMs } from '../../../src/accounts/webhooks/webhook.ts';
 import { createWebhookRows } from '../../../src/accounts/webhooks/webhook-rows.ts';
 import { createWebhookSecrets } from '../../../src/accounts/webhooks/webhook-secrets.ts';
 import { openSqliteInFolder } from '../../platform/store/open-test-store.ts';
 import { openKeys } from '../keys/open-keys.ts';
-import { audit, openReceiver, openTestSender } from './open-sender.ts';
+import { openReceiver, openTestSender } from './open-sender.ts';
 
 const secret = 'a secret of thirty-two characters';
 const kills = 5;
@@ -22,7 +23,7 @@ test(`${kills} kills while messages are sent lose none`, async () => {
   const keys = openKeys({ rows: createApiKeyRows(store) });
   onTestFinished(() => keys.close());
   const { apiKey } = await keys.create();
-  await createWebhookSecrets({ rows, seal: createSeal(secret) }).rotate(apiKey.keyId, 0, audit);
+  await createWebhookSecrets({ rows, seal: createSeal(secret) }).rotate(apiKey.keyId, 0, operator);
   const receiver = await openReceiver(() => sleep(5));
   const sender = await openTestSender(store);
   const ids = Array.from({ length: 200 }, (_, i) => `msg_${i}`);

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { onTestFinished } from 'vitest';
 import { createApiKeyRows } from '../../../src/accounts/keys/api-key-rows.ts';
-import { operator, toAuditRow } from '../../../src/accounts/keys/caller.ts';
+import { operator } from '../../../src/accounts/keys/caller.ts';
 import { createSeal } from '../../../src/accounts/sign-in/sealed-tokens.ts';
 import type { WebhookMessage } from '../../../src/accounts/webhooks/webhook.ts';
 import { createWebhookRows } from '../../../src/accounts/webhooks/webhook-rows.ts';
@@ -21,7 +21,6 @@ import { testCertificate } from '../../transports/rpc/test-certificate.ts';
 import { openKeys } from '../keys/open-keys.ts';
 
 export const seal = createSeal('a secret of thirty-two characters');
-export const audit = (change: Parameters<typeof toAuditRow>[0]) => toAuditRow(change, operator);
 /** The table is not polled: the test wakes the sender. */
 const rarely = { pollMs: 3_600_000, attemptMs: 15_000 };
 
@@ -80,7 +79,7 @@ export async function openTestSender(store: RowStore, { target, ...given }: Send
 export async function openSigned(setting: SenderSetting = {}) {
   const stored = await openTestStore();
   const sender = await openTestSender(stored.store, setting);
-  const { secret } = await sender.secrets.rotate(stored.keyId, 0, audit);
+  const { secret } = await sender.secrets.rotate(stored.keyId, 0, operator);
   return { ...stored, ...sender, secret };
 }
 

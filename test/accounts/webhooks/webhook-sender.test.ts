@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { operator } from '../../../src/accounts/keys/caller.ts';
 import { createSeal } from '../../../src/accounts/sign-in/sealed-tokens.ts';
 import { createWebhookSecrets } from '../../../src/accounts/webhooks/webhook-secrets.ts';
-import { audit, openReceiver, openSigned, openTestSender } from './open-sender.ts';
+import { openReceiver, openSigned, openTestSender } from './open-sender.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -62,7 +62,7 @@ test('a message that is there already is not added again', async () => {
 test('while a secret replaces another, both sign; then only the new one', async () => {
   const receiver = await openReceiver();
   const { send, keyId, secret, secrets, clock } = await openSigned();
-  const { secret: next, formerUntilMs } = await secrets.rotate(keyId, 3600, audit);
+  const { secret: next, formerUntilMs } = await secrets.rotate(keyId, 3600, operator);
   expect(formerUntilMs).toBe(clock.ms + hourMs);
   await send(receiver.url, { keyId });
   const [both] = receiver.received;
@@ -164,7 +164,7 @@ test('a secret that cannot be opened any more sends nothing, and the refusal say
   const message = expect.stringMatching(/can no longer be decrypted.*create one with POST/);
   const facts = { details: [{ field: 'webhook_url', message }] };
   await expect(webhooks.check(receiver.url, keyId)).rejects.toMatchObject({ reason: 'invalid_request', facts });
-  await secrets.rotate(keyId, 60, audit);
+  await secrets.rotate(keyId, 60, operator);
   await expect(webhooks.check(receiver.url, keyId)).resolves.toBeUndefined();
 });
 

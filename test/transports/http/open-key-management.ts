@@ -1,5 +1,5 @@
 // Opens the routes of /api/auth/api-keys for a test: a gateway, and a key with keys:write as the caller.
-import type { KeyFields } from '../../../src/accounts/keys/api-key-record.ts';
+import type { KeyFields } from '../../../src/accounts/keys/api-key.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 export const keysUrl = '/api/auth/api-keys';

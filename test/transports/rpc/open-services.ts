@@ -7,8 +7,7 @@ import { onTestFinished } from 'vitest';
 import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
 import type { Admit } from '../../../src/accounts/keys/admit.ts';
 import type { KeyCaller } from '../../../src/accounts/keys/caller.ts';
-import { type Scope, scopes } from '../../../src/accounts/keys/key-grant.ts';
-import { usualLimits } from '../../../src/accounts/keys/key-limits.ts';
+import { keyDefaults, type Scope, scopes } from '../../../src/accounts/keys/key-grant.ts';
 import type { KeyManagement } from '../../../src/accounts/keys/key-management.ts';
 import type { WebhookSecrets } from '../../../src/accounts/webhooks/webhook-secrets.ts';
 import { createBookHandlers } from '../../../src/api/books.ts';
@@ -44,7 +43,14 @@ export const goodKey = { metadata: { 'x-api-key': 'good' } };
 
 /** A caller with its own id. */
 export const callerNamed = (callerId: string, scopes: readonly Scope[]): KeyCaller => ({
-  ...{ callerId, keyId: `${callerId}-key`, accountId: callerId, actorName: callerId, scopes, limits: usualLimits },
+  ...{
+    callerId,
+    keyId: `${callerId}-key`,
+    accountId: callerId,
+    actorName: callerId,
+    scopes,
+    limits: keyDefaults.limits,
+  },
   grant: { range: { path: callerId }, scopes },
 });
 

@@ -3,7 +3,7 @@
 // Host header, and no redirect leads to a URL in a request.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type FailedAttempts, type Scope, type SignIn, tokenScopes, tokenSeconds } from '../../../accounts.ts';
+import { type Accounts, keyTokens } from '../../../accounts.ts';
 import { Failure, failureTable } from '../../../platform/errors.ts';
 import { bodyArrivalMs } from '../../../platform/net/request-limits.ts';
 import { fromThrown } from '../../net/failure-reply.ts';
@@ -44,7 +44,7 @@ const grantSchema: Schema = {
     grant_type: text('The type of the grant.', { enum: ['client_credentials', exchangeGrant] }),
     client_id: text('Id of a client registered with this service, unless HTTP Basic is used.'),
     client_secret: text('Secret of the client, unless HTTP Basic is used.'),
-    scope: text(`Scopes of the token: some of \`${tokenScopes.join(' ')}\`, separated by spaces. Default: all.`),
+    scope: text(`Scopes of the token: some of \`${keyTokens.scopes.join(' ')}\`, separated by spaces. Default: all.`),
     subject_token: text('A token of the issuer, to exchange (RFC 8693).'),
     subject_token_type: text('Type of the subject token.', { enum: subjectTokenTypes }),
   },
@@ -74,7 +74,7 @@ const refusalSchema = objectSchema(
 const exampleToken = {
   access_token: 'eyJhbGciOiJkaXIi',
   token_type: 'Bearer',
-  expires_in: tokenSeconds,
+  expires_in: keyTokens.seconds,
   scope: 'keys:read keys:write',
 };
 
@@ -132,9 +132,7 @@ const takeTokenDocs: RouteDocs = {
   failures: ['rate_limit_exceeded', 'temporarily_unavailable', 'oauth_not_configured'],
 };
 
-interface OauthRoutesOptions {
-  signIn: SignIn;
-  addresses: FailedAttempts;
+interface OauthRoutesOptions extends Pick<Accounts, 'signIn' | 'addresses'> {
   baseUrl(): string;
 }
 
@@ -221,7 +219,7 @@ function addTokenEndpoint(app: FastifyInstance, { signIn, addresses }: OauthRout
       const answer = await grant(signIn, request, fields);
       if ('token' in answer) {
         const { token, scopes, more } = answer;
-        const facts = { access_token: token, token_type: 'Bearer', expires_in: tokenSeconds };
+        const facts = { access_token: token, token_type: 'Bearer', expires_in: keyTokens.seconds };
         return reply.send({ ...facts, scope: scopes.join(' '), ...more });
       }
       const isClient = answer.error === 'invalid_client';
@@ -243,11 +241,11 @@ async function readForm(request: FastifyRequest, payload: IncomingMessage): Prom
 }
 
 type Granted =
-  | { token: string; scopes: readonly Scope[]; more?: Record<string, string> }
+  | { token: string; scopes: (typeof keyTokens)['scopes']; more?: Record<string, string> }
   | { error: string; error_description: string };
 
 const refused = (error: string, error_description: string): Granted => ({ error, error_description });
-async function grant(signIn: SignIn, request: FastifyRequest, fields: URLSearchParams): Promise<Granted> {
+async function grant(signIn: Accounts['signIn'], request: FastifyRequest, fields: URLSearchParams): Promise<Granted> {
   for (const name of fields.keys())
     if (fields.getAll(name).length > 1) return refused('invalid_request', `${name} was sent more than once`);
   const type = fields.get('grant_type');
@@ -279,16 +277,16 @@ async function grant(signIn: SignIn, request: FastifyRequest, fields: URLSearchP
   return refused('invalid_request', isForm ? 'grant_type is missing' : `send the fields as a form (${formType})`);
 }
 
-const unknownScope = () => refused('invalid_scope', `scope must be some of: ${tokenScopes.join(' ')}`);
+const unknownScope = () => refused('invalid_scope', `scope must be some of: ${keyTokens.scopes.join(' ')}`);
 
 /**
  * Returns all scopes by default, and undefined if the request names an unknown scope. An empty value counts as absent
  * (RFC 6749).
  */
-function parseScopes(fields: URLSearchParams): readonly Scope[] | undefined {
+function parseScopes(fields: URLSearchParams): (typeof keyTokens)['scopes'] | undefined {
   const wanted = (fields.get('scope') ?? '').split(' ').filter(Boolean);
-  if (wanted.length === 0) return tokenScopes;
-  const scopes = tokenScopes.filter((scope) => wanted.includes(scope));
+  if (wanted.length === 0) return keyTokens.scopes;
+  const scopes = keyTokens.scopes.filter((scope) => wanted.includes(scope));
   return wanted.every((scope) => scopes.some((known) => known === scope)) ? scopes : undefined;
 }
 

@@ -1,7 +1,7 @@
 // Starts or resumes a stream of events, and sends it until it ends or its client disconnects. Nothing is sent before
 // the first audio, so that an earlier failure can have its own status.
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Admit } from '../../../accounts.ts';
+import type { Accounts } from '../../../accounts.ts';
 import { isTicketId, type SpeechOperations, speechOperations, type Ticket } from '../../../api.ts';
 import { Failure } from '../../../platform/errors.ts';
 import type { ReadRequest, SpeechEvent, SpeechInfo } from '../../../speech.ts';
@@ -35,7 +35,7 @@ const { streamSpeech } = speechOperations;
 
 export function createEventSender(
   speech: SpeechOperations,
-  { admission, admit }: { admission: Admission; admit: Admit },
+  { admission, admit }: { admission: Admission; admit: Accounts['admit'] },
   streams: ResumableStreams,
 ): EventSender {
   /** Finds a stream of this replica. A request with a ticket carries no key, so the key of the stream is checked. */

@@ -4,7 +4,7 @@
 // Every request for speech becomes live speech. A WebSocket is accepted before its caller and its voice are checked,
 // because clients read a refusal of the upgrade as a wrong address.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { chainOf, type KeyCaller, type LimitStatus } from '../../../accounts.ts';
+import { type KeyCaller, type LimitStatus, monthlyQuotaOf } from '../../../accounts.ts';
 import {
   type LiveEvent,
   type LiveInput,
@@ -47,7 +47,7 @@ const permissions = 'can_extend_character_limit allowed_to_extend_character_limi
 /** `status` is the status of the caller's limits. */
 function toSubscription(caller: KeyCaller, status: LimitStatus | undefined): Fields {
   const characters = status?.characters;
-  const limit = Math.min(unlimited, ...chainOf(caller).flatMap(({ limits }) => limits.charactersPerMonth ?? []));
+  const limit = Math.min(unlimited, monthlyQuotaOf(caller).characters);
   return {
     tier: 'sonant',
     status: 'active',
