@@ -138,25 +138,6 @@ test('the SDK retries after Retry-After, and is served', async () => {
   expect(await refusalOf(openai.audio.speech.create(speechRequest))).toBeInstanceOf(RateLimitError);
 });
 
-test('a quota that ends in days is refused at once; a wrong base URL is named', async () => {
-  const limited = await openTestGateway({ isLimited: true });
-  const { key: apiKey } = await limited.keyVerifier.create({ limits: { charactersPerMonth: 30 } });
-  // The defaults of the SDK include retries.
-  const client = new OpenAI({ apiKey, baseURL: `${limited.url}/v1` });
-  const tooLong = await refusalOf(client.audio.speech.create({ ...speechRequest, input: 'x'.repeat(31) }));
-  expect([tooLong.status, tooLong.message]).toEqual([400, expect.stringContaining('30 a month')]);
-  await (await client.audio.speech.create(speechRequest)).arrayBuffer();
-  const spent = await refusalOf(client.audio.speech.create(speechRequest));
-  expect([spent.status, spent.message]).toEqual([429, expect.stringContaining('10 are left until')]);
-  expect(limited.requests.map(({ status }) => status)).toEqual([400, 200, 429]);
-  const elsewhere = new OpenAI({ apiKey, baseURL: limited.url });
-  const lost = await refusalOf(elsewhere.audio.speech.create(speechRequest));
-  expect([lost.status, JSON.stringify(lost.error ?? lost.message)]).toEqual([
-    404,
-    expect.stringContaining('did you mean /v1/audio/speech?'),
-  ]);
-});
-
 test('who aborts ends the synthesis; a failure in the middle breaks the body, and is an event in a stream of events', async () => {
   gateway.tone.trouble = { pieceDelayMs: 20 };
   const leaving = new AbortController();

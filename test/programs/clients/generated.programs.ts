@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { isInstalled } from '../../programs.ts';
 import { openTestGateway } from '../../transports/http/open-gateway.ts';
-import { findPython } from './python-clients.ts';
+import { findPython } from './client-programs.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../../..');

@@ -2,7 +2,7 @@
 // interrupted. The plugin of ElevenLabs decodes the MP3 of a context as one file.
 import { afterAll, expect, test } from 'vitest';
 import { expectQuiet, openAgentGateway, secondsOf, turns, voice } from './agent-turns.ts';
-import { findPython, runPython } from './python-clients.ts';
+import { findPython, runProgram } from './client-programs.ts';
 
 interface Heard {
   turns: { samples: number; rate: number; first: number; words: [text: string, ...times: number[]][] }[];
@@ -21,7 +21,7 @@ test.skipIf(!python).each([
   '%s: three turns, the second of which is interrupted',
   async (plugin, rate) => {
     const args = [plugin, gateway.url, gateway.key, voice];
-    const heard = await runPython<Heard>(python!, 'livekit_turns.py', args, turns);
+    const heard = await runProgram<Heard>(python!, 'livekit_turns.py', args, turns);
     console.log(`${plugin}: first sound after ${heard.turns.map(({ first }) => first.toFixed(2)).join(', ')} s`);
     expect(heard.errors).toEqual([]);
     for (const [i, turn] of heard.turns.entries()) {
@@ -60,7 +60,7 @@ test.skipIf(!python).each([
   '%s: an unknown voice ends the turn with an error',
   async (plugin, message) => {
     const args = [plugin, gateway.url, gateway.key, 'nobody'];
-    const heard = await runPython<Heard>(python!, 'livekit_turns.py', args, turns);
+    const heard = await runProgram<Heard>(python!, 'livekit_turns.py', args, turns);
     expect(heard.errors.at(-1)).toContain(message);
     expect(heard.turns).toEqual([]);
   },

@@ -2,7 +2,7 @@
 // is interrupted. Nothing of an interrupted turn may arrive after the interruption.
 import { afterAll, expect, test } from 'vitest';
 import { expectQuiet, openAgentGateway, secondsOf, turns, voice } from './agent-turns.ts';
-import { findPython, runPython } from './python-clients.ts';
+import { findPython, runProgram } from './client-programs.ts';
 
 interface Heard {
   turns: {
@@ -23,7 +23,7 @@ test.skipIf(!python).each(['elevenlabs', 'elevenlabs-dialogue', 'elevenlabs-http
   '%s: three turns, the second of which is interrupted',
   async (service) => {
     const args = [service, gateway.url, gateway.key, voice];
-    const heard = await runPython<Heard>(python!, 'pipecat_turns.py', args, turns);
+    const heard = await runProgram<Heard>(python!, 'pipecat_turns.py', args, turns);
     console.log(`${service}: first sound after ${heard.turns.map(({ first }) => first.toFixed(2)).join(', ')} s`);
     expect(heard.errors).toEqual([]);
     for (const [i, turn] of heard.turns.entries()) {
@@ -53,7 +53,7 @@ test.skipIf(!python)(
   'elevenlabs-http: the words of a sentence begin where its sound begins',
   async () => {
     const args = ['elevenlabs-http', gateway.url, gateway.key, voice];
-    const heard = await runPython<Heard>(python!, 'pipecat_turns.py', args, turns);
+    const heard = await runProgram<Heard>(python!, 'pipecat_turns.py', args, turns);
     const [sentences, { words }] = [turns[0]!, heard.turns[0]!];
     const startOf = (word: string) => (words.find(([text]) => text === word)![1]! - words[0]![1]!) / 1e9;
     const first = await secondsOf(gateway, sentences.slice(0, 1));
@@ -75,7 +75,7 @@ test.skipIf(!python).each([
   '%s: an unknown voice ends the turn with an error',
   async (service, message) => {
     const args = [service, gateway.url, gateway.key, 'nobody'];
-    const heard = await runPython<Heard>(python!, 'pipecat_turns.py', args, turns);
+    const heard = await runProgram<Heard>(python!, 'pipecat_turns.py', args, turns);
     expect(heard.errors.join('\n')).toContain(message);
     expect(heard.turns).toMatchObject([{ bytes: 0 }]);
   },

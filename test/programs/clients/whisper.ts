@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { findPython } from './python-clients.ts';
+import { findPython } from './client-programs.ts';
 
 export interface Whisper {
   url: string;
