@@ -216,6 +216,9 @@ export class ResumableStream {
 // All speech streams that are running or can be resumed, within a shared memory limit. Running streams have equal
 // shares. Ended streams are discarded first, starting with the oldest of the key that has most of them.
 
+/** Freed at once when the memory is full, because all streams are looked at for it. */
+const roomBytes = eventBytesMax / 16;
+
 export class ResumableStreams {
   readonly #running = new Map<string, ResumableStream>();
   /** Ended streams, in the order in which they ended. */
@@ -281,11 +284,13 @@ export class ResumableStreams {
 
   #makeRoom(grown: ResumableStream | undefined): void {
     grown?.shrink(this.#partBytes);
-    while (this.#heldBytes > eventBytesMax) {
-      const ofKeys = Map.groupBy(this.#ended.values(), ({ holders }) => holders[0]);
-      const most = ofKeys.values().reduce((most, each) => (each.length > most.length ? each : most), []);
-      if (!most[0]) return;
-      most[0].drop(undefined);
+    if (this.#heldBytes <= eventBytesMax) return;
+    const ofKeys = [...Map.groupBy(this.#ended.values(), ({ holders }) => holders[0]).values()];
+    while (this.#heldBytes > eventBytesMax - roomBytes) {
+      const most = ofKeys.reduce((most, each) => (each.length > most.length ? each : most), []);
+      const oldest = most.shift();
+      if (!oldest) return;
+      oldest.drop(undefined);
     }
   }
 }
