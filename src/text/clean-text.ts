@@ -136,7 +136,7 @@ function foldByKind(char: string): string {
   if (/[\p{L}\p{N}\p{So}\p{Sc}\p{P}\p{Sm}]/u.test(char) && !/[ªº¹²³⁰-⁻ⁿ¼-¾⅐-⅟↉©®™℠]/u.test(char)) {
     const plain = char.normalize('NFKC');
     // A circled number is a separate word.
-    return plain.startsWith(' ') ? char : /\p{No}/u.test(char) ? `${plain} ` : plain;
+    return plain.startsWith(' ') ? char : /(?![₀-₉])\p{No}/u.test(char) ? `${plain} ` : plain;
   }
   return char;
 }

@@ -135,15 +135,20 @@ function timeRules(v: Verbalizer): Rule[] {
         : undefined,
   );
   const lettered = rule(
-    String.raw`([01]?\d|2[0-4]) ?[hH] ?([0-5]\d)(?! ?min)(?![\d\p{L}])`,
+    String.raw`([01]?\d|2[0-4]) ?[hH] ?([0-5]\d)(?! ?(?:m|min|s)(?!\p{L})|['′]|[\d\p{L}])`,
     ([, hour, minute], place) => say(hour!, minute!, undefined, wordBefore(place)),
   );
-  const units = ['h', 'min'].map((symbol) => v.nouns.unit(symbol)!);
-  const long = rule(String.raw`(\d{1,3}) ?h ?([0-5]?\d) ?m(?:in)?(?![\d\p{L}])`, ([, ...counts], place) => {
-    const inCase = v.agreement.caseAt(place, counts[0]!);
-    return counts.map((amount, i) => v.count(`${Number(amount)}`, units[i]!, inCase)).join(' ');
-  });
-  const rules = [startingWith(/[ h]/, long), startingWith(/:/, colon), startingWith(/\./, point)];
+  const units = ['h', 'min', 's'].map((symbol) => v.nouns.unit(symbol)!);
+  // 1 h 30 min, 2h05min30s, 1h02'15" and 38'24"; 40° 25' 30" is no duration.
+  const long = rule(
+    String.raw`(?<!° ?)(?:(\d{1,3}) ?h ?)?(?:([0-5]?\d) ?(?:m(?:in)?|['′]))?(?: ?([0-5]?\d) ?(?:s|["″]))?(?![\d\p{L}])`,
+    ([, ...counts], place) => {
+      const inCase = v.agreement.caseAt(place, counts.find((amount) => amount !== undefined)!);
+      const said = counts.flatMap((amount, i) => (amount ? v.count(`${Number(amount)}`, units[i]!, inCase) : []));
+      return said.length > 1 ? said.join(' ') : undefined;
+    },
+  );
+  const rules = [startingWith(/[ hm'′]/, long), startingWith(/:/, colon), startingWith(/\./, point)];
   return letter ? rules.toSpliced(1, 0, startingWith(/[ hH]/, lettered)) : rules;
 }
 
@@ -158,15 +163,15 @@ function moneyRules(v: Verbalizer): Rule[] {
     if (!names) return undefined;
     if (!noun) return v.money(amount, written, false, inCase);
     const name = v.nouns.nameFor(names.noun, '1000000');
-    return `${v.count(amount, noun, inCase)}${v.of(name)}${name}`;
+    return `${v.count(amount, noun, inCase)}${noun.names.length > 1 ? v.of(name) : ' '}${name}`;
   };
   const last = rule(
     String.raw`(${amountSource})(?:,[-–—]{1,2})?${scale} ?${currency}(?![\p{L}\d]|(?<=[$€£]) ?\d)`,
     ([, amount, magnitude, written], place) => say(amount!, magnitude, written!, place),
   );
   const first = rule(
-    `${startSource}${currency} ?(-?${amountSource})(?:,[-–—]{1,2})?${scale}`,
-    ([, written, amount, magnitude]) => say(amount!, magnitude, written!),
+    `${startSource}${currency} ?(-?${amountSource})(?:,[-–—]{1,2})?${scale}(?: ?${currency}(?![\\p{L}\\d]| ?\\d))?`,
+    ([, written, amount, magnitude, exact]) => say(amount!, magnitude, exact ?? written!),
   );
   return [last, startingWith(v.nouns.currencyFirst, first)];
 }

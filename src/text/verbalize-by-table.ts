@@ -114,6 +114,8 @@ function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[]
     ruleAt(/\//, String.raw`(?<=\d ?[\p{L}µ]{1,4})\/(?=\d{1,4} ?(?:${v.nouns.unitSource})${endSource})`, () => ''),
     ruleAt(/[·⋅]/, String.raw`(?<=\d ?)[·⋅](?= ?\d)`, () => signs.get('*')),
     ruleAt(/⁄/, '⁄', () => v.table.numbers.over),
+    // Settings > Network
+    ruleAt(/>/, String.raw`(?<=\p{L}["*]? )>(?= ["*]?\p{Lu}\p{L})`, () => ''),
     ruleAt(/§/, '§§', () => signs.get('§§')),
     ruleAt(/[-–]/, `(?<=(?<!\\p{L})${day}\\.?)[-–](?=${day}(?!\\p{L}))`, () => v.table.numbers.range),
     ruleAt(/−/, String.raw`(?<=[\p{L}\p{N})] ?)−(?= ?[\p{L}\d(])`, () => v.table.numbers.minus),
