@@ -27,7 +27,7 @@ const productSource =
 
 /** Rule for iOS 17.5 and v2.10. The table has further words before numbers whose parts are separated by points. */
 function versionRule(v: Verbalizer): Rule {
-  const start = String.raw`(?<![\p{L}\d])(?:(?:${productSource})[ -]|v\.? ?|(?:${v.table.numbers.versions ?? '(?!)'}) )`;
+  const start = String.raw`(?<![\p{L}\d])(?:(?:${productSource})[ -](?:[≥≤<>]=? ?)?|v\.? ?|§ ?|(?:${v.table.numbers.versions ?? '(?!)'}) )`;
   const isBefore = new RegExp(`${start}$`, 'iu');
   // A version follows in the same sentence: from v2.9.1 to 2.10.
   const isAfter = new RegExp(String.raw`${start}(?:\d{1,6}(?:\.\d{1,6}){1,6}[^\d.!?]{1,24}){1,3}$`, 'iu');
@@ -166,7 +166,7 @@ function moneyRules(v: Verbalizer): Rule[] {
     return `${v.count(amount, noun, inCase)}${noun.names.length > 1 ? v.of(name) : ' '}${name}`;
   };
   const last = rule(
-    String.raw`(${amountSource})(?:,[-–—]{1,2})?${scale} ?${currency}(?![\p{L}\d]|(?<=[$€£]) ?\d)`,
+    String.raw`(${amountSource})(?:,[-–—]{1,2})?${scale}(?: ?|-(?=[€$£]-\p{L}))${currency}(?![\p{L}\d]|(?<=[$€£]) ?\d)`,
     ([, amount, magnitude, written], place) => say(amount!, magnitude, written!, place),
   );
   const first = rule(
@@ -219,12 +219,15 @@ function productRule(v: Verbalizer): Rule {
     String.raw`^(?:[\d.,]{1,8} ?[x×] ?){0,2}[\d.,]{1,8} ?(?:${v.nouns.unitSource})(?!\p{L})`,
     'u',
   );
-  return rule(String.raw`([\d.,]{0,8}\d)( ?)[x×](?: ?(?=\d)|(?![\p{L}\d]))`, ([written, amount, space], place) => {
-    if (times === '') return undefined;
-    if (!/^\d/.test(textAfter(place, written.length, 1))) return space === '' ? v.count(amount!, noun) : undefined;
-    const isBy = (space === '' && written.includes('x')) || isLength.test(textAfter(place, written.length, 40));
-    return `${v.numeral(amount!)} ${(isBy && by) || (written.includes('×') ? cross : word)}`;
-  });
+  return rule(
+    String.raw`([\d.,]{0,8}\d)( ?)[x×](?: ?(?=\d)|(?![\p{L}\d²³^]| ?[+=−≤≥<>]| - ?\d)(?<![=+−<>≤≥] ?[\d.,]{1,9}x))`,
+    ([written, amount, space], place) => {
+      if (times === '') return undefined;
+      if (!/^\d/.test(textAfter(place, written.length, 1))) return space === '' ? v.count(amount!, noun) : undefined;
+      const isBy = (space === '' && written.includes('x')) || isLength.test(textAfter(place, written.length, 40));
+      return `${v.numeral(amount!)} ${(isBy && by) || (written.includes('×') ? cross : word)}`;
+    },
+  );
 }
 
 function ordinalRules(v: Verbalizer): Rule[] {

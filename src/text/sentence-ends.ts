@@ -24,8 +24,8 @@ const shortPattern = new RegExp(`^(?:(?![${vowels}])\\p{L}){1,4}$`, 'iu');
 /** A word that is no unknown abbreviation: long words in texts with capitals, and others in texts without them. */
 const longWordPattern = new RegExp(`^(?=.*\\p{L}{5})[^${vowels}]*[${vowels}]+[^${vowels}]+[${vowels}]\\p{L}*$`, 'iu');
 const wordPattern = new RegExp(`^(?=.{3})(?:(?![${vowels}])\\p{L})*[${vowels}]\\p{L}*$`, 'iu');
-/** A street name that may precede a house number: "Hauptstr. 5", "Goethepl. 3". */
-const streetPattern = /\p{L}{3}-?(?:str|pl)$/iu;
+/** A word that may precede a number: "Hauptstr. 5", "Goethepl. 3", "Artikelnr. 7". */
+const streetPattern = /\p{L}{3}-?(?:str|pl|nr)$/iu;
 /** Words that may follow "5 p.m." in the same sentence. */
 const timePattern =
   /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec|Eastern|Central|Mountain|Pacific|Greenwich|Local)/;

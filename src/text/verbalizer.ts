@@ -250,7 +250,7 @@ export class Verbalizer {
     const [
       aloneOf = `${alone}${this.of(name)}{unit}`,
       mixedOf = numbers.of === undefined ? `${mixed} {units}` : mixed.replace('{n}', '{count}'),
-    ] = this.#fractions.get(`${key} ${unit.gender}`) ?? [];
+    ] = this.#fractions.get(`${key} ${unit.gender}-${inCase}`) ?? this.#fractions.get(`${key} ${unit.gender}`) ?? [];
     const units = this.nouns.nameFor(unit, `${whole}.5`);
     const count = whole === undefined ? '' : this.count(whole, unit);
     return this.#correct(fill(whole === undefined ? aloneOf : mixedOf, { n, unit: name, units, count }));

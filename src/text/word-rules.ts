@@ -191,7 +191,7 @@ export function formulaRuleFor(v: Verbalizer): Rule {
 /** Rule for a unit after a power of ten, or after a word such as "per": 10⁸ m/s, per km. */
 const bareUnitRule = ({ nouns, table }: Verbalizer): Rule =>
   rule(
-    String.raw`(?:(?<=[⁰¹²³⁴-⁹] )|(?<=(?<!\p{L})(?:${table.units.bare ?? '(?!)'}) )(?!\p{L}(?![\p{L}²³]))(?<one>))(${nouns.unitSource})(?!'?[\p{L}\d²³])`,
+    String.raw`(?:(?<=[⁰¹²³⁴-⁹] |\^[-−]?\d{1,3} )|(?<=(?<!\p{L})(?:${table.units.bare ?? '(?!)'}) )(?!\p{L}(?![\p{L}²³]))(?<one>))(${nouns.unitSource})(?!'?[\p{L}\d²³])`,
     (match) => nouns.nameFor(nouns.unit(match[2]!)!, match.groups!.one === undefined ? '1000000' : '1'),
   );
 
