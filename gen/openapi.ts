@@ -482,7 +482,7 @@ export type Job = {
   progress: JobProgress;
   /** Chapters of the job. */
   chapters: JobChapter[];
-  /** Public URL of the complete audio; empty until the job has succeeded. */
+  /** Public URL of the complete audio; empty until the job has succeeded for the first time. */
   audio_url: string | null;
   /** Public URLs of the captions for the complete audio, by requested format; empty until the job has succeeded. */
   captions: Record<string, string>;
@@ -526,6 +526,17 @@ export type EventsEnded = {
 };
 
 export type WatchJobEvent = WatchJobResponse | EventsEnded;
+
+export type SuspectAction = "keep" | "speak_again";
+
+export type SettleSuspect = {
+  /** Index of the chapter. */
+  chapter: number;
+  /** `offset` of the suspect. */
+  offset: number;
+  /** What is done with the sentence. */
+  action: SuspectAction;
+};
 
 /** Response of GetJobReceipt. */
 export type GetJobReceiptResponse = {

@@ -13,6 +13,8 @@ import {
   WatchJobResponse_Kind as Kind,
   type ListJobsRequest,
   type RetryJobRequest,
+  type SettleSuspectRequest,
+  SuspectAction,
   type WatchJobRequest,
 } from '../../gen/sonant/v1/job_service_pb.ts';
 import { OutputFormatSchema } from '../../gen/sonant/v1/speech_pb.ts';
@@ -73,6 +75,10 @@ function createJobHandlers(jobs: Omit<Jobs, 'sweep' | 'close'>, links: FileLinks
     },
     cancelJob: ({ jobId }: CancelJobRequest, { caller }: Call) => view(jobs.cancel(caller.callerId, jobId)),
     retryJob: ({ jobId }: RetryJobRequest, { caller }: Call) => view(jobs.retry(caller.callerId, jobId)),
+    settleSuspect: ({ jobId, chapter = 0, offset = 0, action }: SettleSuspectRequest, { caller }: Call) => {
+      const isAgain = action === SuspectAction.SPEAK_AGAIN;
+      return view(jobs.settleSuspect(caller.callerId, { jobId, chapter, offset, isAgain }));
+    },
     async deleteJob({ jobId }: DeleteJobRequest, { caller }: Call) {
       await jobs.remove(caller.callerId, jobId);
       return {};

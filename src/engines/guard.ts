@@ -276,8 +276,8 @@ function toCheck(take: Take, takes: number): SegmentCheck {
 }
 
 /** Whether a segment may sound different when it is spoken again. A seed that the caller states is kept. */
-const mayDiffer = ({ capabilities }: Engine, { seed }: Segment): boolean =>
-  seed === undefined && (capabilities.seed === true || capabilities.isRepeatable !== true);
+const mayDiffer = ({ capabilities }: Engine, { seed, isAgain }: Segment): boolean =>
+  (seed === undefined || isAgain === true) && (capabilities.seed === true || capabilities.isRepeatable !== true);
 
 /** The seed of the second take. Engines use 0 or 1 if none is stated. */
 const firstSeed = 2;

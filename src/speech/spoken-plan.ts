@@ -1,8 +1,9 @@
 // The audio and the events of a plan. Calls the engine for each cut, with the clone's data if the voice of the cut is a
 // clone, and encodes the audio of all cuts into one file.
+import { randomInt } from 'node:crypto';
 import type { EngineGuards, Listen, Segment, SegmentCheck, SpokenPcm, TakeTurn } from '../engines.ts';
 import type { Pace } from '../platform/pace.ts';
-import type { Casting, PlannedCut } from './cast.ts';
+import { type Casting, capabilitiesOf, type PlannedCut } from './cast.ts';
 import type { FileOfTurns } from './file-of-turns.ts';
 import type { CutPlan } from './plan.ts';
 import { RequestSound } from './request-sound.ts';
@@ -56,8 +57,11 @@ export type RunKept = (
   work: (by: AbortSignal) => ReturnType<SpeakWhole>,
 ) => ReturnType<SpeakWhole>;
 
-/** Makes an engine speak the whole segment. Returns no pieces if the segment has no words. */
-type SpeakWhole = () => Promise<readonly SpokenPcm[]>;
+/**
+ * Makes an engine speak the whole segment, with another seed if its caller did not like it before. Returns no pieces if
+ * the segment has no words.
+ */
+type SpeakWhole = (isAgain: boolean) => Promise<readonly SpokenPcm[]>;
 
 export interface SpeakOptions {
   /** The pace of the reader. Default: the reader is never slow. */
@@ -125,8 +129,9 @@ export class SpokenPlan {
     if (!kept) return this.#speakCut(cut, signal);
     const leaving = new AbortController();
     const until = AbortSignal.any([signal, leaving.signal]);
-    const speakWhole = (by: AbortSignal) => Array.fromAsync(this.#speakCut(cut, by));
-    const keep = kept.keep(cut, () => kept.run(until, speakWhole), until, this.#checks);
+    const speakWhole: SpeakWhole = (isAgain) =>
+      kept.run(until, (by) => Array.fromAsync(this.#speakCut(cut, by, isAgain)));
+    const keep = kept.keep(cut, speakWhole, until, this.#checks);
     const pieces = keep[Symbol.asyncIterator]();
     return {
       next: () => pieces.next(),
@@ -226,7 +231,7 @@ export class SpokenPlan {
     this.sound.close();
   }
 
-  #speakCut(planned: PlannedCut, signal: AbortSignal): AsyncIterableIterator<SpokenPcm> {
+  #speakCut(planned: PlannedCut, signal: AbortSignal, isAgain = false): AsyncIterableIterator<SpokenPcm> {
     const { cut, breakBefore, rendering, marks, emphasized } = planned;
     if (!cut || !rendering) return silent();
     const { guardOf, take, pace, isBulk, kept, listen, deadlineMs } = this.#speaking;
@@ -245,6 +250,7 @@ export class SpokenPlan {
       ...((kept || this.#plan.request.method === 'rest') && { isHeld: true }),
       ...(pitch !== 1 && { pitch }),
       ...manner,
+      ...(isAgain && { isAgain, ...(capabilitiesOf(binding, languageCode).seed && { seed: randomInt(2 ** 32) }) }),
       ...(cut.phonemes && { phonemes: cut.phonemes }),
     };
     const until = ended ? AbortSignal.any([signal, ended]) : signal;

@@ -387,6 +387,16 @@ export const protoReference: ProtoReference = {
           ]
         },
         {
+          "name": "SettleSuspect",
+          "comment": "Settles a suspect sentence of a job: accepts its audio, so that it is no longer listed, or has it spoken again.\n\nA sentence can be spoken again within 24 hours after its job has succeeded. The job is then queued again, and its other sentences stay as they are. Until it has succeeded, it has its earlier audio; then it has new files, and the earlier ones are deleted. The sentence is charged. It is listed again if its new audio is also suspect.\n\nFails with NOT_FOUND (NOT_FOUND) if the chapter has no such suspect, or if a sentence is to be spoken again and the job has not succeeded; with NOT_FOUND (AUDIO_EXPIRED) if it can no longer be spoken again; and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) if the account has 100 unfinished jobs.",
+          "input": "SettleSuspectRequest",
+          "output": "SettleSuspectResponse",
+          "isStream": false,
+          "scopes": [
+            "jobs:write"
+          ]
+        },
+        {
           "name": "GetJobReceipt",
           "comment": "Returns the signed receipt of a job that has succeeded, with the receipt of each chapter: what was spoken, how each segment was checked, and the hashes of the sound. A chapter that was spoken by an earlier version has none.\n\nFails with NOT_FOUND (NOT_FOUND) until the job has succeeded, and if SONANT_PROVENANCE is off; with NOT_FOUND (AUDIO_EXPIRED) if the audio was deleted, also because the consent for its voice was withdrawn.",
           "input": "GetJobReceiptRequest",
@@ -3481,7 +3491,7 @@ export const protoReference: ProtoReference = {
           "name": "audio_url",
           "number": 13,
           "type": "string",
-          "comment": "Public URL of the complete audio; empty until the job has succeeded."
+          "comment": "Public URL of the complete audio; empty until the job has succeeded for the first time."
         },
         {
           "name": "captions",
@@ -4028,6 +4038,48 @@ export const protoReference: ProtoReference = {
     {
       "name": "RetryJobResponse",
       "comment": "Response of RetryJob.",
+      "fields": [
+        {
+          "name": "job",
+          "number": 1,
+          "type": "Job",
+          "comment": "The job."
+        }
+      ]
+    },
+    {
+      "name": "SettleSuspectRequest",
+      "comment": "Request of SettleSuspect.",
+      "fields": [
+        {
+          "name": "job_id",
+          "number": 1,
+          "type": "string",
+          "comment": "Id of the job."
+        },
+        {
+          "name": "chapter",
+          "number": 2,
+          "type": "int32",
+          "comment": "Index of the chapter."
+        },
+        {
+          "name": "offset",
+          "number": 3,
+          "type": "int32",
+          "comment": "`offset` of the suspect."
+        },
+        {
+          "name": "action",
+          "number": 4,
+          "type": "SuspectAction",
+          "comment": "What is done with the sentence."
+        }
+      ]
+    },
+    {
+      "name": "SettleSuspectResponse",
+      "comment": "Response of SettleSuspect.",
       "fields": [
         {
           "name": "job",
@@ -5408,6 +5460,27 @@ export const protoReference: ProtoReference = {
           "name": "DISCLOSURE_CHAPTERS",
           "number": 2,
           "comment": "The sentence is spoken before every chapter."
+        }
+      ]
+    },
+    {
+      "name": "SuspectAction",
+      "comment": "What is done with a suspect sentence.",
+      "values": [
+        {
+          "name": "SUSPECT_ACTION_UNSPECIFIED",
+          "number": 0,
+          "comment": "Never valid."
+        },
+        {
+          "name": "SUSPECT_ACTION_KEEP",
+          "number": 1,
+          "comment": "Its audio is accepted."
+        },
+        {
+          "name": "SUSPECT_ACTION_SPEAK_AGAIN",
+          "number": 2,
+          "comment": "It is spoken again, with another seed."
         }
       ]
     },

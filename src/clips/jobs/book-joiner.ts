@@ -62,6 +62,8 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
     }
     const chapterIds = finished.map(({ row }) => row.audioId!);
     await index.expireAt(chapterIds, expiresAtMs);
+    // The audio before a suspect was spoken again.
+    if (job.audioId) await removeAudio(tools, job.audioId, job.ownerId);
   } finally {
     reservation.release();
   }

@@ -11,7 +11,7 @@ export const chapterGapSecondsDefault = 2;
 export const readingPausesMs = { paragraph: 700, heading: 1_000, scene: 1_400 };
 /** Longest time in hours for which a job and its audio are kept after the job has ended. */
 export const jobKeepHoursMax = 8760;
-/** How long the segments of a failed or canceled job are kept for a retry. */
+/** How long the segments of an ended job are kept, to retry it or to speak its suspects again. */
 export const leftSegmentsMs = 24 * 3_600_000;
 export const metadataValueCharsMax = 1_000;
 export const coverBytesMax = 1 << 20;

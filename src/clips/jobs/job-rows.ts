@@ -3,8 +3,8 @@
 // the joining of all chapters, and is queued when all chapters are done. `revision` rises with every change.
 
 import { createColumns, type RowStore, type Rows, type Transaction, toNames } from '../../platform/store/row-store.ts';
-import { createJobLeases } from './job-leases.ts';
-import { createJobSegmentRows } from './job-segment-rows.ts';
+import { type ChapterId, createJobLeases } from './job-leases.ts';
+import { createJobSegmentRows, findReopenable, reopenSegment } from './job-segment-rows.ts';
 
 export interface JobRow {
   jobKey: string;
@@ -118,11 +118,40 @@ async function countUnended(rows: Transaction, accountId: string): Promise<numbe
   return Number(unended!.count);
 }
 
+interface RequeueLimits {
+  /** Maximum number of unfinished jobs of the account. */
+  unendedMax: number;
+  /** Time until which the audio of finished chapters is kept. */
+  keepUntilMs: number;
+}
+
+async function refuseRequeue(
+  rows: Transaction,
+  jobKey: string,
+  statuses: string,
+  { unendedMax }: RequeueLimits,
+): Promise<'left' | 'too many' | undefined> {
+  const sql = `select account_id as "accountId" from jobs where job_key = $1 and status in (${statuses})`;
+  const [job] = await rows.query<{ accountId: string }>(sql, jobKey);
+  if (!job) return 'left';
+  return (await countUnended(rows, job.accountId)) >= unendedMax ? 'too many' : undefined;
+}
+
+async function requeue(rows: Transaction, jobKey: string, { keepUntilMs }: RequeueLimits): Promise<void> {
+  const sql = `update jobs set status = 'queued', error = null, ended_at_ms = null, ended_revision = null,
+    expires_at_ms = null, revision = revision + 1 where job_key = $1`;
+  await rows.query(sql, jobKey);
+  await rows.query('update job_chapters set not_before_ms = 0, attempts = 0 where job_key = $1', jobKey);
+  const keep = `update clips set expires_at_ms = $2 where expires_at_ms > $3
+    and clip_id in (select audio_id from job_chapters where job_key = $1 and status = 'done')`;
+  await rows.query(keep, jobKey, keepUntilMs, Date.now());
+}
+
 /** Ends the job. Returns undefined if the job has already ended. */
 async function markEnded(rows: Transaction, jobKey: string, ended: EndedJob): Promise<JobRow | undefined> {
   const { status, nowMs, expiresAtMs, error = null, audioId = null, seconds = null } = ended;
   const [job] = await rows.query<JobRow>(
-    `update jobs set status = $2, ended_at_ms = $3, expires_at_ms = $4, error = $5, audio_id = $6,
+    `update jobs set status = $2, ended_at_ms = $3, expires_at_ms = $4, error = $5, audio_id = coalesce($6, audio_id),
         seconds = coalesce($7, seconds), revision = revision + 1, ended_revision = revision + 1
       where job_key = $1 and status in ${activeStatuses} returning ${jobs.returned}`,
     jobKey,
@@ -135,7 +164,10 @@ async function markEnded(rows: Transaction, jobKey: string, ended: EndedJob): Pr
   );
   if (!job) return undefined;
   await rows.query('update job_chapters set lease_until_ms = 0, lease_holder = null where job_key = $1', jobKey);
-  if (status === 'succeeded') await rows.query('delete from job_parts where job_key = $1', jobKey);
+  // The text is needed as long as a suspect can be spoken again.
+  const unneeded =
+    'delete from job_parts where job_key = $1 and not exists (select 1 from job_segments where job_key = $1)';
+  if (status === 'succeeded') await rows.query(unneeded, jobKey);
   return job;
 }
 
@@ -207,24 +239,25 @@ export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptio
      * Queues a failed or canceled job again, unless its account has too many unfinished jobs. The audio of its
      * chapters, which would have expired with the job, is kept until `keepUntilMs`, unless it has already expired.
      */
-    retry: (
-      jobKey: string,
-      { unendedMax, keepUntilMs }: { unendedMax: number; keepUntilMs: number },
-    ): Promise<'queued' | 'left' | 'too many'> =>
+    retry: (jobKey: string, limits: RequeueLimits): Promise<'queued' | 'left' | 'too many'> =>
       store.transaction(async (rows) => {
-        const of =
-          "select account_id as \"accountId\" from jobs where job_key = $1 and status in ('failed', 'canceled')";
-        const [job] = await rows.query<{ accountId: string }>(of, jobKey);
-        if (!job) return 'left';
-        if ((await countUnended(rows, job.accountId)) >= unendedMax) return 'too many';
-        const sql = `update jobs set status = 'queued', error = null, ended_at_ms = null, ended_revision = null,
-          expires_at_ms = null, revision = revision + 1 where job_key = $1 and status in ('failed', 'canceled')
-          returning job_key`;
-        if ((await rows.query(sql, jobKey)).length === 0) return 'left';
-        await rows.query('update job_chapters set not_before_ms = 0, attempts = 0 where job_key = $1', jobKey);
-        const keep = `update clips set expires_at_ms = $2 where expires_at_ms > $3
-          and clip_id in (select audio_id from job_chapters where job_key = $1)`;
-        await rows.query(keep, jobKey, keepUntilMs, Date.now());
+        const refused = await refuseRequeue(rows, jobKey, "'failed', 'canceled'", limits);
+        if (!refused) await requeue(rows, jobKey, limits);
+        return refused ?? 'queued';
+      }),
+    /** Queues a job that has succeeded again, to speak a suspect of a chapter again. */
+    speakAgain: (
+      id: ChapterId,
+      offset: number,
+      limits: RequeueLimits,
+    ): Promise<'queued' | 'left' | 'too many' | 'unknown' | 'expired'> =>
+      store.transaction(async (rows) => {
+        const found = await findReopenable(rows, id, offset);
+        if (typeof found === 'string') return found;
+        const refused = await refuseRequeue(rows, id.jobKey, "'succeeded'", limits);
+        if (refused) return refused;
+        await reopenSegment(rows, id, found);
+        await requeue(rows, id.jobKey, limits);
         return 'queued';
       }),
     /** Deletes the job and all its rows. */

@@ -1,5 +1,5 @@
 // The table `job_segments`: the spoken segments of unfinished chapters with the clips of their audio. Segments are
-// deleted when their chapter is done, or some time after their job has failed or been canceled. One transaction writes
+// deleted when their chapter is done without suspects, or some time after their job has ended. One transaction writes
 // a segment, the progress of its job and its usage, so that each segment is charged once.
 
 import { addUsage, type Usage } from '../../accounts.ts';
@@ -11,7 +11,7 @@ export interface SegmentRow {
   jobKey: string;
   chapter: number;
   segment: number;
-  /** Hash of the text and its speaker. */
+  /** Hash of the text and its speaker; `askedAgain` if the segment is to be spoken again. */
   fingerprint: string;
   voiceId: string;
   /** Clip of the audio; null if the segment has no audio. */
@@ -28,6 +28,8 @@ const columns = createColumns<SegmentRow>(
   toNames('jobKey chapter segment fingerprint voiceId clipKey sampleRateHz words report'),
 );
 
+export const askedAgain = '';
+
 /** A sentence whose audio may not say its text, and where the text of its chapter has it. */
 export interface JobSuspect {
   offset: number;
@@ -37,6 +39,8 @@ export interface JobSuspect {
   heard?: string;
   /** Start in the chapter's audio, in seconds, once the chapter is done. */
   start?: number | undefined;
+  /** Index of its segment; undefined in rows of earlier versions. */
+  segment?: number;
 }
 
 const suspectsMax = 20;
@@ -72,7 +76,7 @@ interface DoneChapter {
 /** Thrown if another process has the chapter, or the job has ended. */
 export class LeaseLost extends Error {}
 
-const hasLeft = (endedMs: string) => `status in ('failed', 'canceled') and ended_at_ms <= ${endedMs}`;
+const hasLeft = (endedMs: string) => `ended_at_ms <= ${endedMs}`;
 
 /** Finds the jobs by stepping through the index from job to job, instead of reading all segments. */
 const leavingSegments = `with recursive of_segments (job_key) as (
@@ -109,20 +113,26 @@ export function createJobSegmentRows(store: RowStore) {
       store.transaction((rows) => finishChapter(rows, id, done)),
     /** Queues a finished chapter again, because its file is gone. Joining waits for this chapter. */
     reopenChapter: (id: ChapterId): Promise<void> => store.transaction((rows) => reopenChapter(rows, id)),
+    /** Removes a sentence from the suspects of a chapter. Returns false if it is none of them. */
+    keepSuspect: (id: ChapterId, offset: number): Promise<boolean> =>
+      store.transaction((rows) => keepSuspect(rows, id, offset)),
     /** Deletes the segments of a voice and returns their clips. */
     deleteSegmentsOfVoice: (voiceId: string): Promise<string[]> =>
       clipsOf('delete from job_segments where voice_id = $1 returning clip_key as "clipKey"', voiceId),
-    /** Lists jobs that still have segments, and that had failed or been canceled by `endedMs`. */
+    /** Lists jobs that still have segments, and that had ended by `endedMs`. */
     async listLeavingSegments(endedMs: number, limit: number): Promise<string[]> {
       const rows = await store.query<{ jobKey: string }>(leavingSegments, endedMs, limit);
       return rows.map(({ jobKey }) => jobKey);
     },
-    /** Deletes the segments of a job that had failed or been canceled by `endedMs`, unless it was queued again. */
-    async deleteLeftSegments(jobKey: string, endedMs: number): Promise<void> {
-      const sql = `delete from job_segments where job_key = $1
-        and exists (select 1 from jobs where job_key = $1 and ${hasLeft('$2')})`;
-      await store.query(sql, jobKey, endedMs);
-    },
+    /** Deletes the segments of a job that had ended by `endedMs`, and the text if it has succeeded. */
+    deleteLeftSegments: (jobKey: string, endedMs: number): Promise<void> =>
+      store.transaction(async (rows) => {
+        // A job that was queued again in the meantime is left as it is.
+        const sql = `select status from jobs where job_key = $1 and ${hasLeft('$2')}`;
+        const [job] = await rows.query<{ status: string }>(sql, jobKey, endedMs);
+        if (job) await rows.query('delete from job_segments where job_key = $1', jobKey);
+        if (job?.status === 'succeeded') await rows.query('delete from job_parts where job_key = $1', jobKey);
+      }),
     segmentClipsOf: (jobKey: string): Promise<string[]> =>
       clipsOf('select clip_key as "clipKey" from job_segments where job_key = $1', jobKey),
     isSegmentClip: async (clipKey: string): Promise<boolean> =>
@@ -160,7 +170,7 @@ async function writeSegment(
   if (updated.length === 0 || held.length === 0) throw new LeaseLost();
   if (suspect) {
     const others = (JSON.parse(before.suspects) as JobSuspect[]).filter(({ offset }) => offset !== suspect.offset);
-    await writeSuspects(rows, { jobKey, chapter }, [...others, suspect].slice(0, suspectsMax));
+    await writeSuspects(rows, row, [...others, { ...suspect, segment }].slice(0, suspectsMax));
   }
   const replaced = 'delete from job_segments where job_key = $1 and chapter = $2 and segment = $3';
   await rows.query(replaced, jobKey, chapter, segment);
@@ -203,6 +213,8 @@ async function finishChapter(
   await rows.query(keep, audioId, keepUntilMs, Date.now());
   const queueJoin = "update job_chapters set status = 'queued' where job_key = $1 and chapter = $2";
   if (done === count) await rows.query(queueJoin, jobKey, count);
+  // A suspect may be spoken again, with the other segments as they are.
+  if (suspects.length > 0) return [];
   const sql = 'delete from job_segments where job_key = $1 and chapter = $2 returning clip_key as "clipKey"';
   const deleted = await rows.query<ClipOfSegment>(sql, jobKey, chapter);
   return deleted.flatMap(({ clipKey }) => clipKey ?? []);
@@ -217,7 +229,63 @@ async function reopenChapter(rows: Transaction, { jobKey, chapter }: ChapterId):
   const ofJob = `update jobs set chapters_done = chapters_done - 1, chars_done = chars_done - $2,
     revision = revision + 1 where job_key = $1 returning chapter_count as count`;
   const [job] = await rows.query<{ count: number }>(ofJob, jobKey, row.chars);
-  const unqueueJoin = `update job_chapters set status = 'waiting', lease_until_ms = 0, lease_holder = null
+  // The clips of segments that were kept for suspects are left to the store's cleanup.
+  await rows.query('delete from job_segments where job_key = $1 and chapter = $2', jobKey, chapter);
+  await unqueueJoin(rows, jobKey, job!.count);
+}
+
+/** Returns a suspect of a chapter, and the other suspects. */
+async function findSuspect(rows: Transaction, { jobKey, chapter }: ChapterId, offset: number) {
+  const sql = 'select suspects from job_chapters where job_key = $1 and chapter = $2';
+  const [row] = await rows.query<{ suspects: string }>(sql, jobKey, chapter);
+  const all = JSON.parse(row?.suspects ?? '[]') as JobSuspect[];
+  return { suspect: all.find((each) => each.offset === offset), others: all.filter((each) => each.offset !== offset) };
+}
+
+async function keepSuspect(rows: Transaction, id: ChapterId, offset: number): Promise<boolean> {
+  const { suspect, others } = await findSuspect(rows, id, offset);
+  if (!suspect) return false;
+  await writeSuspects(rows, id, others);
+  await rows.query('update jobs set revision = revision + 1 where job_key = $1', id.jobKey);
+  return true;
+}
+
+/** Finds a suspect that can be spoken again: its segment and those beside it are still stored. */
+export async function findReopenable(
+  rows: Transaction,
+  id: ChapterId,
+  offset: number,
+): Promise<{ segment: number; others: JobSuspect[] } | 'unknown' | 'expired'> {
+  const { suspect, others } = await findSuspect(rows, id, offset);
+  if (!suspect) return 'unknown';
+  const { segment = -1 } = suspect;
+  const sql = 'select 1 from job_segments where job_key = $1 and chapter = $2 and segment = $3';
+  return (await rows.query(sql, id.jobKey, id.chapter, segment)).length > 0 ? { segment, others } : 'expired';
+}
+
+/**
+ * Queues a finished chapter again, to speak one of its segments again. Until that is done, the chapter has its present
+ * audio. The segment is charged again, because nothing limits how often a caller asks for it.
+ */
+export async function reopenSegment(
+  rows: Transaction,
+  { jobKey, chapter }: ChapterId,
+  { segment, others }: { segment: number; others: JobSuspect[] },
+): Promise<void> {
+  const mark = `update job_segments set fingerprint = '${askedAgain}'
+    where job_key = $1 and chapter = $2 and segment = $3`;
+  await rows.query(mark, jobKey, chapter, segment);
+  await writeSuspects(rows, { jobKey, chapter }, others);
+  const reopen = `update job_chapters set status = 'queued', done_revision = null, charged_segments = 0
     where job_key = $1 and chapter = $2`;
-  await rows.query(unqueueJoin, jobKey, job!.count);
+  await rows.query(reopen, jobKey, chapter);
+  const ofJob = 'update jobs set chapters_done = chapters_done - 1 where job_key = $1 returning chapter_count as count';
+  const [job] = await rows.query<{ count: number }>(ofJob, jobKey);
+  await unqueueJoin(rows, jobKey, job!.count);
+}
+
+async function unqueueJoin(rows: Transaction, jobKey: string, chapter: number): Promise<void> {
+  const sql = `update job_chapters set status = 'waiting', lease_until_ms = 0, lease_holder = null
+    where job_key = $1 and chapter = $2`;
+  await rows.query(sql, jobKey, chapter);
 }

@@ -1,5 +1,5 @@
-// Deletes expired jobs with their audio and rows. Segments of failed and canceled jobs are deleted earlier, because no
-// quota counts them and they are large.
+// Deletes expired jobs with their audio and rows. Segments of ended jobs are deleted earlier, because no quota counts
+// them and they are large.
 
 import { ownTurn } from '../../platform/runtime/steps.ts';
 import { removeAudio } from '../clip-remover.ts';
@@ -54,7 +54,7 @@ async function removeSegments({ rows, clips }: Pick<Removing, 'rows' | 'clips'>,
   for (const key of await rows.segmentClipsOf(jobKey)) await clips.remove(key);
 }
 
-/** Removes all segments of a job that failed or was canceled before `endedMs`. */
+/** Removes all segments of a job that ended before `endedMs`. */
 async function removeLeftSegments(
   tools: Pick<Removing, 'rows' | 'clips'>,
   jobKey: string,

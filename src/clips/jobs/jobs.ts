@@ -159,6 +159,27 @@ export function openJobs(options: JobsOptions) {
       return find(callerId, jobId);
     },
 
+    /** Accepts a suspect of a chapter, so that it is no longer listed, or has it spoken again. */
+    async settleSuspect(
+      callerId: string,
+      { jobId, chapter, offset, isAgain }: { jobId: string; chapter: number; offset: number; isAgain: boolean },
+    ): Promise<Job> {
+      const { jobKey } = await findRow(callerId, jobId);
+      const id = { jobKey, chapter };
+      const keepUntilMs = Date.now() + jobKeepHoursMax * 3_600_000;
+      const limits = { unendedMax: jobsPerAccountMax, keepUntilMs };
+      const settled = isAgain
+        ? await rows.speakAgain(id, offset, limits)
+        : (await rows.keepSuspect(id, offset)) || 'unknown';
+      if (settled === 'too many') throw tooManyJobs();
+      if (settled === 'unknown') throw new Failure('not_found', { message: 'The chapter has no suspect here.' });
+      if (settled === 'left') throw new Failure('not_found', { message: 'The job has not succeeded.' });
+      const expired = 'A sentence can only be spoken again within 24 hours after the job has ended.';
+      if (settled === 'expired') throw new Failure('audio_expired', { message: expired });
+      runner.wake();
+      return find(callerId, jobId);
+    },
+
     async remove(callerId: string, jobId: string): Promise<void> {
       const job = await findRow(callerId, jobId);
       const nowMs = await rows.now();

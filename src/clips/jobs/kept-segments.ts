@@ -14,7 +14,7 @@ import type { ClipStore } from '../stores/clip-store.ts';
 import type { ChapterId } from './job-leases.ts';
 import { faultTextCharsMax } from './job-limits.ts';
 import type { JobRows } from './job-rows.ts';
-import type { SegmentRow } from './job-segment-rows.ts';
+import { askedAgain, type SegmentRow } from './job-segment-rows.ts';
 import { removeSegmentsOfVoice } from './job-sweep.ts';
 
 export interface KeepSegmentsOptions {
@@ -78,7 +78,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
 
   async function* keep(
     { cut, segment, chars, charsUpTo }: { cut: PlannedCut; segment: number; chars: number; charsUpTo: number },
-    speak: () => Promise<readonly SpokenPcm[]>,
+    speak: (isAgain: boolean) => Promise<readonly SpokenPcm[]>,
     signal: AbortSignal,
     checks: SegmentChecks,
   ): AsyncGenerator<SpokenPcm> {
@@ -97,7 +97,8 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     const ownChars = segment < (await charged) ? 0 : chars;
     const takeOwn = () => take(ownChars, signal).catch(faultOf(cut, signal));
     (await takeOwn()).end(0);
-    const spoken = cut.cut ? whole(await speak().catch(faultOf(cut, signal))) : undefined;
+    const isAgain = before?.fingerprint === askedAgain;
+    const spoken = cut.cut ? whole(await speak(isAgain).catch(faultOf(cut, signal))) : undefined;
     const clipKey = spoken ? await write(spoken) : null;
     const check = checks.get(cut);
     const faults = check?.faults ?? [];

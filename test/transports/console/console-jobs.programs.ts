@@ -1,9 +1,13 @@
 // Tests the console's jobs in Chromium: a book is dropped, its chapters are chosen, synthesized and watched, and the
-// job is canceled, retried and deleted; suspect sentences are played and compared, and the receipt is saved. Checked with axe in light and dark themes, and for overflow on phones.
+// job is canceled, retried and deleted; suspect sentences are played, compared, spoken again and kept, and the receipt
+// is saved. Checked with axe in light and dark themes, and for overflow on phones.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Pcm } from '../../../src/platform/pcm.ts';
 import { type JobsGateway, openJobsGateway } from '../../clips/jobs/open-jobs.ts';
 import { createTestSigner } from '../../clips/provenance/signing.ts';
+import { openTakes, speakFlite, spoil } from '../../engines/takes-engine.ts';
 import { isInstalled } from '../../programs.ts';
+import { sentences } from '../../sentences.ts';
 import { openConsole } from './open-console.ts';
 
 const silence = Buffer.alloc(44 + 48_000);
@@ -169,5 +173,32 @@ describe.skipIf(!isInstalled('chromium'))('jobs in the console', { timeout: 120_
     expect(JSON.parse(receipt).chapters).toHaveLength(2);
     expect(await textOf('#errors')).toBe('');
     expect(await page.run(`sessionStorage.getItem('violations')`)).toBe(null);
+  });
+
+  test('a suspect sentence is spoken again, and another one is kept', async () => {
+    const [good] = (await speakFlite([sentences[0]!])) as [Pcm];
+    const bad = spoil(good, 'silence');
+    const engines = [openTakes([bad, bad, bad, bad, bad, bad, good])];
+    const own = await openJobsGateway({ engines }, (close) => closes.push(close));
+    const { id } = await own.create({ chapters: undefined, text: 'It went out at nine.\n\nNobody saw it.' });
+    await own.untilEnded(id);
+    const at = await openConsole({ url: own.url, microphone: silence }, (close) => closes.push(close));
+    await at.useKey(own.jobsKey);
+    await at.go('#/jobs', 'Jobs');
+    await at.untilText('.job', '2 sentences to check');
+    await at.click('.job summary');
+    await at.inspect('settled-suspects');
+    await at.click('.job-suspects button[aria-label^="Speak again “It"]');
+    await at.untilText('.job', '1 sentence to check');
+    await at.untilText('.job .chip', 'succeeded');
+    await at.click('.job-suspects button[aria-label^="Keep “Nobody"]');
+    await at.untilText('#status', 'The sentence is kept.');
+    await at.page.until(`${at.find('.job details')}.hidden`);
+    const { chapters, audio_url } = await own.get(id);
+    expect(chapters[0].suspects).toEqual([]);
+    const src = await at.page.run<string>(`${at.find('.job audio')}.src`);
+    expect(src.split('/').pop()).toBe(audio_url.split('/').pop());
+    expect(await at.textOf('#errors')).toBe('');
+    expect(await at.page.run(`sessionStorage.getItem('violations')`)).toBe(null);
   });
 });

@@ -1,5 +1,5 @@
 // The jobs of the API key, newest first and updated while they run, below the form that creates a job from a book.
-/** @import { Job } from '../../../../gen/openapi.ts' */
+/** @import { Job, SettleSuspect } from '../../../../gen/openapi.ts' */
 /** @import { Api } from './api.js' */
 /** @import { PageContext } from './page.d.ts' */
 import { ApiError, serviceUrl } from './api.js';
@@ -108,6 +108,9 @@ async function watchJob({ api, id, signal, onJob }) {
 const toOwnAddress = (url) => `${serviceUrl}/audio/${url.slice(url.lastIndexOf('/') + 1)}`;
 
 /** @param {Job} job */
+const toPath = ({ id }) => `/api/audio/jobs/${encodeURIComponent(id)}`;
+
+/** @param {Job} job */
 const titleOf = ({ metadata, chapters, id }) => metadata.title || chapters[0]?.title || id;
 
 /**
@@ -123,7 +126,7 @@ const fileNameOf = (job, url, chapter = '') =>
  * @param {Job} first
  * @param {object} options
  * @param {PageContext} options.pageContext
- * @param {(job: Job) => void} options.onChanged Called with a job that was retried.
+ * @param {(job: Job) => void} options.onChanged Called with a job that may have been queued again.
  * @param {() => void} options.onDeleted
  */
 function createJobCard(first, { pageContext, onChanged, onDeleted }) {
@@ -133,7 +136,20 @@ function createJobCard(first, { pageContext, onChanged, onDeleted }) {
   const facts = element('p', { class: 'hint' });
   const fault = element('p', { class: 'result' });
   const sound = element('div', { class: 'row' });
-  const suspects = createSuspects(toOwnAddress);
+  const { api, hasScope, notify, showError } = pageContext;
+  const path = toPath(first);
+  /** @param {SettleSuspect} body */
+  const settle = async (body) => {
+    try {
+      const next = await api.requestJson(`${path}/suspects`, { body });
+      show(next);
+      onChanged(next);
+      notify(body.action === 'keep' ? 'The sentence is kept.' : 'The sentence is spoken again.');
+    } catch (error) {
+      showError(error);
+    }
+  };
+  const suspects = createSuspects({ toOwnAddress, settle: hasScope('jobs:write') && settle });
   const chapters = element('ol', { class: 'job-chapters' });
   let current = first;
   const { cancel, retry, buttons } = createButtons(first, {
@@ -146,7 +162,7 @@ function createJobCard(first, { pageContext, onChanged, onDeleted }) {
 
   /** @param {Job} job */
   const show = (job) => {
-    const wasDone = current.audio_url;
+    const before = current.audio_url;
     current = job;
     const { chars, chars_done, chapters_done, seconds, eta_seconds } = job.progress;
     const isRunning = job.ended_at === null;
@@ -164,7 +180,8 @@ function createJobCard(first, { pageContext, onChanged, onDeleted }) {
     fault.hidden = job.error === null;
     cancel.hidden = !isRunning;
     retry.hidden = job.status !== 'failed' && job.status !== 'canceled';
-    if (job.audio_url && (!wasDone || !sound.hasChildNodes())) fill(sound, ...soundOf(job, pageContext));
+    if (job.audio_url && (job.audio_url !== before || !sound.hasChildNodes()))
+      fill(sound, ...soundOf(job, pageContext));
     suspects.show(job);
     fill(chapters, ...job.chapters.map((_, n) => toChapter(job, n)));
   };
@@ -203,7 +220,7 @@ function createJobCard(first, { pageContext, onChanged, onDeleted }) {
  */
 function createButtons(job, { pageContext, isRunning, onJob, onChanged, onDeleted }) {
   const { api, hasScope, notify, showError } = pageContext;
-  const path = `/api/audio/jobs/${encodeURIComponent(job.id)}`;
+  const path = toPath(job);
   const title = titleOf(job);
   /** @param {boolean} isDisabled */
   const disable = (isDisabled) => {
@@ -260,10 +277,7 @@ function toFaultText({ error, chapters }) {
 /** @param {Job} job @param {PageContext} pageContext */
 function soundOf(job, { api, signal, showError }) {
   const source = toOwnAddress(/** @type {string} */ (job.audio_url));
-  const saveReceipt = () => {
-    const path = `/api/audio/jobs/${encodeURIComponent(job.id)}/receipt`;
-    return api.save(fileNameOf(job, 'receipt.json', 'receipt '), path, { signal });
-  };
+  const saveReceipt = () => api.save(fileNameOf(job, 'receipt.json', 'receipt '), `${toPath(job)}/receipt`, { signal });
   return [
     element('audio', { controls: true, preload: 'none', src: source, 'aria-label': titleOf(job) }),
     element('a', { class: 'button', href: source, download: fileNameOf(job, source) }, icon('download'), 'Download'),

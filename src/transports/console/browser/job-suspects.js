@@ -1,6 +1,6 @@
-// The sentences of a job whose sound may not say their text: what was found, the sound, and the words that a recognizer
-// heard instead.
-/** @import { Job } from '../../../../gen/openapi.ts' */
+// The sentences of a job whose sound may not say their text: what was found, the sound, the words that a recognizer
+// heard instead, and buttons that have a sentence spoken again or accept it.
+/** @import { Job, SettleSuspect } from '../../../../gen/openapi.ts' */
 import { element, fill } from './element.js';
 import { toDuration } from './formatting.js';
 
@@ -10,11 +10,15 @@ import { toDuration } from './formatting.js';
  * @property {(job: Job) => void} show
  */
 
+/** @typedef {{ chapter: Job['chapters'][number], n: number, suspect: Job['chapters'][number]['suspects'][number] }} Found */
+
 /**
- * @param {(url: string) => string} toOwnAddress Returns the URL of a file below the console's own base URL.
+ * @param {object} options
+ * @param {(url: string) => string} options.toOwnAddress Returns the URL of a file below the console's own base URL.
+ * @param {false | ((request: SettleSuspect) => Promise<void>)} options.settle False if the key may not settle suspects.
  * @returns {JobSuspects}
  */
-export function createSuspects(toOwnAddress) {
+export function createSuspects({ toOwnAddress, settle }) {
   const summary = element('summary');
   const list = element('ul', { class: 'job-suspects' });
   const audio = element('audio', { controls: true, preload: 'none', hidden: true, 'aria-label': 'Sentence to check' });
@@ -27,26 +31,41 @@ export function createSuspects(toOwnAddress) {
     // The browser shows why the file cannot be played.
     void audio.play().catch(() => {});
   };
+  /** @param {Found} found @param {string} label @param {SettleSuspect['action']} action */
+  const toButton = ({ n, suspect: { text, offset } }, label, action) => {
+    const onclick = async (/** @type {{ currentTarget: HTMLButtonElement }} */ { currentTarget: button }) => {
+      button.disabled = true;
+      if (settle) await settle({ chapter: n, offset, action });
+      button.disabled = false;
+    };
+    return element('button', { type: 'button', class: 'quiet', 'aria-label': `${label} “${text}”`, onclick }, label);
+  };
   let shown = '';
   return {
     root,
-    show({ chapters }) {
+    show({ chapters, status }) {
+      const isOver = status === 'succeeded';
       const found = chapters.flatMap((chapter, n) => chapter.suspects.map((suspect) => ({ chapter, n, suspect })));
       // Buttons that are in use are not replaced while the job goes on.
-      const next = JSON.stringify(
-        found.map(({ n, chapter, suspect }) => [n, chapter.start, chapter.audio_url, suspect]),
-      );
+      const places = found.map(({ n, chapter, suspect }) => [n, chapter.start, chapter.audio_url, suspect]);
+      const next = JSON.stringify([isOver, places]);
       if (next === shown) return;
       shown = next;
       root.hidden = found.length === 0;
       summary.textContent = found.length === 1 ? '1 sentence to check' : `${found.length} sentences to check`;
-      fill(list, ...found.map((each) => toItem(each, (url, seconds) => play(toOwnAddress(url), seconds))));
+      const items = found.map((each) => {
+        const item = toItem(each, (url, seconds) => play(toOwnAddress(url), seconds));
+        if (settle && isOver) item.append(toButton(each, 'Speak again', 'speak_again'));
+        if (settle) item.append(toButton(each, 'Keep', 'keep'));
+        return item;
+      });
+      fill(list, ...items);
     },
   };
 }
 
 /**
- * @param {{ chapter: Job['chapters'][number], n: number, suspect: Job['chapters'][number]['suspects'][number] }} found
+ * @param {Found} found
  * @param {(url: string, seconds: number) => void} play
  */
 function toItem({ chapter, n, suspect: { text, faults, heard, start } }, play) {

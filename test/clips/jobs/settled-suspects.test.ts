@@ -1,0 +1,130 @@
+// Tests what a caller does with the suspects of a job: a sentence is kept, or spoken again with another seed, while the
+// other sentences stay as they are. Nobody can have it done for nothing, with the job of another key, or after a day.
+import { beforeAll, expect, test } from 'vitest';
+import { leftSegmentsMs } from '../../../src/clips/jobs/job-limits.ts';
+import type { Pcm } from '../../../src/platform/pcm.ts';
+import { openTakes, speakFlite, spoil } from '../../engines/takes-engine.ts';
+import { sentences } from '../../sentences.ts';
+import { type JobJson, openJobsGateway } from './open-jobs.ts';
+
+const text = sentences[0]!;
+const offset = text.length + 2;
+const body = { chapters: [{ text: [text, text, text].join('\n\n') }, { text }], captions: ['vtt'] };
+let good: Pcm;
+let bad: Pcm;
+
+beforeAll(async () => {
+  [good] = (await speakFlite([text])) as [Pcm];
+  bad = spoil(good, 'silence');
+}, 60_000);
+
+/** The second sentence of the job has the take `bad`; it gets the takes `later` when it is spoken again. */
+async function openSuspect(later: readonly (Pcm | Error)[], fields: object = {}) {
+  const engine = openTakes([good, bad, bad, bad, good, good, ...later], { seed: true });
+  const gateway = await openJobsGateway({ engines: [engine] });
+  const { id } = await gateway.create({ ...body, ...fields });
+  const job: JobJson = await gateway.untilEnded(id);
+  expect(job.chapters[0].suspects).toMatchObject([{ offset, faults: ['silence'] }]);
+  const settle = async (action: string, own: object = {}) => {
+    const reply = await gateway.sendJobs(`/${id}/suspects`, { body: { chapter: 0, offset, action, ...own } });
+    return { status: reply.status, json: (await reply.json()) as JobJson };
+  };
+  const charged = async () =>
+    (await gateway.readJson('/api/usage', { headers: { 'X-API-Key': gateway.jobsKey } })).total.characters;
+  const bytesOf = (url: string) => gateway.download(url);
+  return { ...gateway, id, job, engine, settle, charged, bytesOf };
+}
+
+test('a kept sentence is no longer listed, and its audio stays', async () => {
+  const { get, id, job, settle, charged } = await openSuspect([]);
+  const reply = await settle('keep');
+  expect(reply.status).toBe(202);
+  expect(reply.json.chapters[0].suspects).toEqual([]);
+  const { chapters, audio_url, status } = await get(id);
+  expect([chapters[0].suspects, audio_url, status]).toEqual([[], job.audio_url, 'succeeded']);
+  expect(await charged()).toBe(job.usage.characters);
+  const again = await settle('keep');
+  expect([again.status, again.json.error]).toEqual([404, 'not_found']);
+});
+
+test('a sentence that is spoken again has another seed; the job gets new files, and the others stay', async () => {
+  const { bytesOf, charged, engine, id, job, send, settle, untilEnded } = await openSuspect([good]);
+  const before = engine.segments.length;
+  const chars = await charged();
+  const { json: queued } = await settle('speak_again');
+  expect(queued).toMatchObject({ audio_url: job.audio_url, ended_at: null });
+  expect(queued.chapters[0].suspects).toEqual([]);
+  const next = await untilEnded(id);
+  expect(next).toMatchObject({ status: 'succeeded', progress: { chapters_done: 2, chars_done: job.progress.chars } });
+  const [segment, ...others] = engine.segments.slice(before);
+  expect([segment!.text, others]).toEqual([text, []]);
+  expect(segment!.seed).toBeGreaterThanOrEqual(0);
+  expect(next.chapters[0].suspects).toEqual([]);
+  expect(next.chapters[1].audio_url).toBe(job.chapters[1].audio_url);
+  expect(job.progress.seconds - next.progress.seconds).toBeCloseTo(1.5, 1);
+  // Two line breaks are before the sentence.
+  expect((await charged()) - chars).toBe(text.length + 2);
+  for (const gone of [job.audio_url, job.chapters[0].audio_url, job.captions.vtt])
+    expect((await send(gone)).status).toBe(410);
+  expect((await bytesOf(next.audio_url)).length).toBeLessThan((await bytesOf(next.chapters[0].audio_url)).length * 2);
+});
+
+test('a sentence that is still suspect is listed again, also if the job has a seed', async () => {
+  const { engine, id, settle, untilEnded } = await openSuspectWithSeed();
+  await settle('speak_again');
+  const { chapters } = await untilEnded(id);
+  expect(chapters[0].suspects).toMatchObject([{ offset, faults: ['silence'], start: expect.any(Number) }]);
+  const seeds = engine.segments.slice(4).map(({ seed }) => seed);
+  expect([seeds.length, new Set([7, ...seeds]).size]).toEqual([3, 4]);
+});
+
+/** With a seed of the request, each segment is spoken once. */
+async function openSuspectWithSeed() {
+  const engine = openTakes([good, bad, good, good, bad], { seed: true });
+  const gateway = await openJobsGateway({ engines: [engine] });
+  const { id } = await gateway.create({ ...body, seed: 7 });
+  await gateway.untilEnded(id);
+  return {
+    ...gateway,
+    engine,
+    id,
+    settle: (action: string) => gateway.sendJobs(`/${id}/suspects`, { body: { chapter: 0, offset, action } }),
+  };
+}
+
+test('a job that fails meanwhile keeps its audio, and a retry goes on', async () => {
+  const { bytesOf, get, id, job, sendJobs, settle, untilEnded } = await openSuspect([new Error('broken'), good]);
+  await settle('speak_again');
+  const failed = await untilEnded(id);
+  expect(failed).toMatchObject({ status: 'failed', audio_url: job.audio_url });
+  expect((await bytesOf(failed.audio_url)).length).toBeGreaterThan(0);
+  await sendJobs(`/${id}/retry`, { method: 'POST' });
+  expect(await untilEnded(id)).toMatchObject({ status: 'succeeded' });
+  expect((await get(id)).audio_url).not.toBe(job.audio_url);
+});
+
+test('after a day, the text and the audio of the sentences are gone, and nothing can be spoken again', async () => {
+  const { get, id, job, jobs, settle, store } = await openSuspect([good]);
+  const count = async () => (await store.query('select 1 from job_parts union all select 1 from job_segments')).length;
+  expect(await count()).toBeGreaterThan(0);
+  await store.query('update jobs set ended_at_ms = ended_at_ms - $1', leftSegmentsMs);
+  await jobs.sweep();
+  expect(await count()).toBe(0);
+  const reply = await settle('speak_again');
+  expect([reply.status, reply.json.error]).toEqual([410, 'audio_expired']);
+  expect(await get(id)).toMatchObject({ status: 'succeeded', audio_url: job.audio_url });
+  expect((await settle('keep')).status).toBe(202);
+});
+
+test('what is not a suspect, of another key or malformed is refused', async () => {
+  const { id, makeKey, send, settle } = await openSuspect([good]);
+  const status = async (reply: Promise<{ status: number }>) => (await reply).status;
+  expect(await status(settle('speak_again', { offset: 0 }))).toBe(404);
+  expect(await status(settle('keep', { chapter: 2 }))).toBe(404);
+  expect(await status(settle('keep', { chapter: -1 }))).toBe(404);
+  expect(await status(settle('drop'))).toBe(400);
+  expect(await status(settle('keep', { offset: undefined }))).toBe(400);
+  const headers = { 'X-API-Key': await makeKey(['jobs:write']) };
+  const foreign = send(`/api/audio/jobs/${id}/suspects`, { headers, body: { chapter: 0, offset, action: 'keep' } });
+  expect(await status(foreign)).toBe(404);
+});
