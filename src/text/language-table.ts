@@ -60,7 +60,7 @@ export interface NumberContext {
   written?: string;
   after?: string;
   form: string;
-  /** Template with "{n}" for the number. */
+  /** Template with "{n}" for the number, and "{rest}" for the second group of the pattern. */
   say?: string;
 }
 
@@ -207,8 +207,8 @@ export interface LanguageTable {
   };
   /** Lists of words, and of abbreviations by the meaning of their full stop. */
   phrasing?: Readonly<Partial<Record<'openers' | 'clinging' | 'starters' | AbbreviationRows['means'], string>>> & {
-    /** Whether a full stop after a number makes it an ordinal. */
-    ordinal_stops?: boolean;
+    /** Pattern of the word before a number whose full stop makes it an ordinal, even before a capital. */
+    ordinal_stops?: string;
   };
   words: {
     spelled: string;

@@ -9,7 +9,7 @@ const keysMax = 2000;
 /** Rule for numbers beside certain words. The numbers are digits, or Roman numerals if `isRoman` is true. */
 export function contextRule(v: Verbalizer, isRoman: boolean): Rule {
   const { numbers, patterns = {} } = v.table;
-  const ordinal = isRoman ? '([IVXL]{2,7}|[VX]|(?<=\\p{Ll} )I)' : String.raw`(\d{1,4})\.`;
+  const ordinal = isRoman ? '([IVXL]{2,7}|[VX]|(?<=\\p{Ll} |(?<!\\p{L})[WZ] )I)' : String.raw`(\d{1,4})\.`;
   const rows = (numbers.contexts ?? [])
     .filter(({ written = '' }) => written === 'ordinal' || /\[IVX/.test(written) === isRoman)
     .map(({ before = '', written = String.raw`(\d{1,4})(?![\d,.:/-]?\d)`, after = '', form, say = '{n}' }) => ({
@@ -17,8 +17,8 @@ export function contextRule(v: Verbalizer, isRoman: boolean): Rule {
       isPossible: new RegExp(`^${/^\([^()?]+\)(?:\\?[ .,:/"'-](?![?*{]))?/.exec(written)?.[0] ?? ''}`, 'u'),
       pattern: sticky(`${written === 'ordinal' ? ordinal : written}(?=${expandPattern(after, patterns)})`),
       isAfter: sticky(`(?<=${expandPattern(before, patterns)})`),
-      sayValue: (value: string | number) =>
-        say.replace('{n}', form === 'digits' ? v.digits(`${value}`) : v.number(value, form)),
+      sayValue: (value: string | number, rest = '') =>
+        say.replace('{n}', form === 'digits' ? v.digits(`${value}`) : v.number(value, form)).replace('{rest}', rest),
     }));
   const mayBeOrdinal = sticky(ordinal);
   // Most rows fail by the number and the character behind it alone.
@@ -35,7 +35,7 @@ export function contextRule(v: Verbalizer, isRoman: boolean): Rule {
       const match = isOrdinal && !isStopped ? null : matchAt(pattern, text, at);
       const head = match ? textBefore(place, 60) : '';
       const value = match && matchAt(isAfter, head, head.length) ? v.valueOf(match[1]!) : undefined;
-      if (value !== undefined) return { say: sayValue(value), length: match![0].length };
+      if (value !== undefined) return { say: sayValue(value, match![2]), length: match![0].length };
     }
     return undefined;
   };

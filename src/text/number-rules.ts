@@ -71,7 +71,7 @@ function dateRules(v: Verbalizer): Rule[] {
   const short = rule(
     String.raw`(?=\d{1,2}\.\d)(?:(\d{1,2})\.(\d{1,2})\.(?!\d)|(?<=${v.table.date.bare ?? '(?!)'})(\d{1,2})\.(0[1-9]|1[0-2])(?![\d:]|[.,]\d))`,
     ([, d, m, day, month], place) =>
-      day === undefined && isTime.test(textBefore(place, 24))
+      day === undefined && Number(d) < 25 && isTime.test(textBefore(place, 24))
         ? undefined
         : v.date(Number(day ?? d), Number(month ?? m), undefined, headOf(place)),
   );
@@ -329,7 +329,7 @@ function plainRules(v: Verbalizer): Rule[] {
   const { range, ratio = range } = v.table.numbers;
   const result = rule(
     String.raw`(\d{1,3}):(\d{1,3})(?![\d:])`,
-    ([, first, second]) => `${v.numeral(first!)} ${ratio} ${v.numeral(second!)}`,
+    ([, first, second]) => `${v.numeral(first!)} ${ratio} ${v.numeral(second!, v.formOf('cardinal', 'gen'))}`,
   );
   return [startingWith(/\./, dotted), startingWith(/:/, result), year, number];
 }

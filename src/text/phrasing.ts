@@ -18,15 +18,15 @@ export interface Phrasing {
   stopped: ReadonlySet<string>;
   /** Capitalised words that begin a sentence rather than continue a name. */
   starters: ReadonlySet<string>;
-  /** Whether a full stop after a number makes it an ordinal: "der 3. Mai". */
-  hasOrdinalStops?: boolean;
+  /** Pattern of the word before a number whose full stop makes it an ordinal: "der 3. Mai". */
+  ordinalStops?: RegExp;
 }
 
 type Meaning = AbbreviationRows['means'];
 
 /** The phrasing of a language, from its table. */
 function toPhrasing({ phrasing, stopped = [], abbreviations, units }: LanguageTable): Phrasing {
-  const { openers = '', clinging = '', starters = '', ordinal_stops = false, ...lists } = phrasing ?? {};
+  const { openers = '', clinging = '', starters = '', ordinal_stops = '(?!)', ...lists } = phrasing ?? {};
   const meanings = new Map<string, Meaning>();
   const { always = '', before_number = '', after_number = '', before_name = '', beside = [] } = abbreviations ?? {};
   for (const [rows, meaning] of [
@@ -46,7 +46,7 @@ function toPhrasing({ phrasing, stopped = [], abbreviations, units }: LanguageTa
   const keys = others.flatMap(([key]) => key.split(' ').filter((each) => each.endsWith('.')));
   return {
     stopped: new Set(keys.map((key) => key.slice(0, -1).toLowerCase())),
-    hasOrdinalStops: ordinal_stops,
+    ordinalStops: new RegExp(`^(?:${ordinal_stops})$`, 'iu'),
     openers: wordSet(openers),
     clinging: wordSet(clinging),
     abbreviations: meanings,

@@ -49,8 +49,9 @@ export function markBreaks(
 ): void {
   const phrasing = phrasingOf(languageCode);
   const sentences = segmenterFor(languageCode, 'sentence').segment(text);
+  const wordOf = (token?: Token) => (token ? text.slice(token.from, token.to) : '');
   const capitalAt = text.search(/\p{Lu}/u);
-  let startsSentence = true;
+  let first = 0;
   for (const [i, token] of tokens.entries()) {
     const next = tokens[i + 1];
     if (!next || text[next.from - 1] === '\n') {
@@ -63,7 +64,9 @@ export function markBreaks(
         isSentenceEnd({
           tail,
           head,
-          startsSentence,
+          startsSentence: i === first,
+          before: () => wordOf(tokens[i - 1]),
+          isOpening: () => i - first < 5 && phrasing.clinging.has(wordOf(tokens[first]).toLowerCase()),
           isDialogue,
           isUnicodeEnd: () => isStart(sentences, text, token.to),
           hasCapitals: capitalAt >= 0 && capitalAt < token.to,
@@ -71,7 +74,7 @@ export function markBreaks(
         });
       token.breakAfter = ends ? breakStrength.sentence : weakerBreak(tail, head, next.glued, phrasing);
     }
-    startsSentence = token.breakAfter >= breakStrength.sentence;
+    if (token.breakAfter >= breakStrength.sentence) first = i + 1;
   }
 }
 
@@ -117,6 +120,9 @@ interface Gap {
   head: string;
   /** Whether the previous token begins a sentence. */
   startsSentence: boolean;
+  /** The token before it, and whether the text up to here only opens the sentence: In 1998 … */
+  before(): string;
+  isOpening(): boolean;
   isDialogue: boolean;
   /** Whether Unicode's rules end the sentence here. */
   isUnicodeEnd(): boolean;
@@ -125,7 +131,8 @@ interface Gap {
   phrasing: Phrasing;
 }
 
-function isSentenceEnd({ tail, head, startsSentence, isDialogue, isUnicodeEnd, hasCapitals, phrasing }: Gap): boolean {
+function isSentenceEnd(gap: Gap): boolean {
+  const { tail, head, startsSentence, isDialogue, isUnicodeEnd, hasCapitals, phrasing } = gap;
   if (operatorPattern.test(head)) return false;
   const match = stopPattern.exec(tail);
   // Unicode treats an opening bracket after 。 as a closing bracket.
@@ -156,7 +163,7 @@ function isSentenceEnd({ tail, head, startsSentence, isDialogue, isUnicodeEnd, h
     case 'numbered':
       return !/^(?:\d|[IVXLC]{2,}\b|[IVX](?![\p{L}.]))/u.test(next);
     case 'last':
-      return /^\p{Lu}(?![\p{Lu}.])/u.test(next);
+      return /^\p{Lu}(?![\p{Lu}.])/u.test(next) && !gap.isOpening();
     case 'final':
       return starts || (/^(?:[ap]\.m|etc)$/i.test(stem) && /^\p{Lu}\p{Ll}/u.test(next) && !timePattern.test(next));
     default:
@@ -165,7 +172,8 @@ function isSentenceEnd({ tail, head, startsSentence, isDialogue, isUnicodeEnd, h
       if (shortPattern.test(stem) && /^\d/.test(next) && !phrasing.starters.has(stem)) return false;
       if (streetPattern.test(stem) && /^\d/.test(next)) return false;
       if (/^\d*ff?$/.test(stem) && /^\p{Lu}\p{Ll}{0,3}\p{Lu}/u.test(next)) return false;
-      if (phrasing.hasOrdinalStops && ordinalPattern.test(stem) && /^(?:\(|["']?\p{Lu})/u.test(head)) return starts;
+      if (phrasing.ordinalStops?.test(gap.before()) && ordinalPattern.test(stem) && /^(?:\(|["']?\p{Lu})/u.test(head))
+        return starts;
       return beginsPattern.test(next) || isUnicodeEnd();
   }
 }

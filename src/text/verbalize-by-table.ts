@@ -17,7 +17,7 @@ import { type Kind, type RuleLists, tableRulesOf } from './table-rules.ts';
 import { breakStrength, type SpokenToken, type Token } from './tokenize.ts';
 import { type Verbalizer, verbalizerFor } from './verbalizer.ts';
 import { sayNamePart } from './web-addresses.ts';
-import { addressRuleFor, identifierRuleFor, letterRulesFor, toLatin } from './word-rules.ts';
+import { abbreviationRules, addressRuleFor, identifierRuleFor, letterRulesFor, toLatin } from './word-rules.ts';
 
 const ruleSets = new WeakMap<Verbalizer, RuleSet>();
 
@@ -53,6 +53,7 @@ function sharedRulesOf(v: Verbalizer, signs: ReadonlyMap<string, string>): RuleL
       signedMoneyRuleFor(v),
       ...fractionRulesFor(v),
       perRule(v),
+      startingWith(/§/, abbreviationRules(v)[0]!),
       ...joiningRules(v, signs),
       startingWith(/[\^⁺⁻⁰¹²³⁴-⁹]/, powerRuleFor(v, signs)),
       topicRule(v),
@@ -86,7 +87,8 @@ function perRule(v: Verbalizer): Rule {
   const names = new Map(toRows(v.table.units.per ?? ''));
   const squared = new Map(toRows(v.table.signs.names));
   const isCurrency = new RegExp(`(?:${v.nouns.signSource}|${v.nouns.codeSource})$`, 'u');
-  return ruleAt(/\//, String.raw`\/(m[²³]|\p{L}{1,12})([²³])?${endSource}`, ([, written, power], place) => {
+  const source = String.raw`\/(m[²³23]|\p{L}{1,12})([²³])?${endSource}(?:\.(?=[,;:)]| \p{Ll}))?`;
+  return ruleAt(/\//, source, ([, written, power], place) => {
     const isHouse = /^\p{Lu}$/u.test(written!) && /\d$/.test(textBefore(place, 1));
     if (isHouse || !/\d[^;/]{0,12}$/.test(textBefore(place, 14))) return undefined;
     const area = power === undefined ? undefined : v.nouns.unit(written! + power);
@@ -209,7 +211,7 @@ function readDash(sign: Sign, v: Verbalizer): SignReading {
   if (repeats > 1) return before === ' ' && after === ' ' ? marked(sign, ',') : silent(sign);
   const isBetween = before !== ' ' && after !== ' ';
   const next = text.slice(end, end + 2);
-  const [, unit = ''] = /\d ?(\p{L}{1,3}\.?) $/u.exec(textBefore(sign, 8)) ?? [];
+  const [, unit = ''] = /\d ?(\p{L}{1,3}\.?|%) $/u.exec(textBefore(sign, 8)) ?? [];
   // After 2021 r. – a sum, there is a pause.
   const isOther = before === ' ' && unit !== '' && !text.slice(end, end + 20).includes(unit);
   if (/^ ?[\d€$]/.test(next) && (before === ' ') === (after === ' ') && !isOther && /\d/.test(textBefore(sign, 6))) {

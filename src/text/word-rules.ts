@@ -68,14 +68,14 @@ function abbreviationRule(tables: readonly BesideRows[], start = startSource): R
     if (key === undefined) return undefined;
     const kept = (behind ? elided : '') + stem;
     const length = kept.length + key.length;
-    const [head, tail] = [textBefore(place, 24), textAfter(place, length, 24)];
+    const [head, tail] = [textBefore(place, 40), textAfter(place, length, 24)];
     const readings = says.get(key.replaceAll(' ', ''))!;
     const found = readings.find(({ isAfter, isBefore }) => isAfter.test(head) && isBefore.test(tail));
     return found && { say: kept + found.say, length };
   };
 }
 
-function abbreviationRules({ table }: Verbalizer): Rule[] {
+export function abbreviationRules({ table }: Verbalizer): Rule[] {
   const {
     always = '',
     before_number = '',
