@@ -120,7 +120,7 @@ function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[]
     ruleAt(/>/, String.raw`(?<=\p{L}["*]? )>(?= ["*]?\p{Lu}\p{L})`, () => ''),
     ruleAt(/§/, '§§', () => signs.get('§§')),
     ruleAt(/[-–]/, `(?<=(?<!\\p{L})${day}\\.?)[-–](?=${day}(?!\\p{L}))`, () => v.table.numbers.range),
-    ruleAt(/−/, String.raw`(?<=[\p{L}\p{N})] ?)−(?= ?[\p{L}\d(])`, () => v.table.numbers.minus),
+    ruleAt(/−/, String.raw`(?<=[\p{L}\p{N})=≈≠<>≤≥] ?)−(?= ?[\p{L}\d(])`, () => v.table.numbers.minus),
     ruleAt(/[-–]/, String.raw`(?<=[\p{L}\p{N})] )[-–](?= ${term}${equal})`, () => v.table.numbers.minus),
     ruleAt(/[:/]/, String.raw`(?<=\d )[:/](?= ${term}${equal})`, () => signs.get('÷')),
     ruleAt(/:/, String.raw`(?<=(?<![\d.,])\d{1,3} ):(?= \d)`, () => v.table.numbers.ratio ?? v.table.numbers.range),
