@@ -40,13 +40,17 @@ export interface Client {
   refusals: Partial<Record<RefusedCall, readonly [name: string, message: string]>>;
   /** The statuses of refused requests. A client asks once for each refusal. */
   statuses: readonly number[];
+  /** Opens what else the client needs, given a key with a quota. Returns more input for the program. */
+  open?(gateway: TestGateway, limited: string, onClose: OnClose): Promise<object>;
 }
+
+type OnClose = (close: () => Promise<void>) => void;
 
 const text = 'Good morning, all of you. It is a fine day today.';
 const rate = 24_000;
 setDefaultCACertificates([...getCACertificates(), testCertificate.cert]);
 
-async function openClientGateway(onClose: (close: () => Promise<void>) => void) {
+async function openClientGateway(onClose: OnClose) {
   const flite = await openFlite({ threads: 1 });
   onClose(() => flite.close());
   let port = 0;
@@ -59,13 +63,15 @@ async function openClientGateway(onClose: (close: () => Promise<void>) => void) 
   return { ...gateway, url: url() };
 }
 
-async function runClient({ program: [name, ...args], example }: Client, gateway: TestGateway): Promise<Got> {
+async function runClient({ program, example, open }: Client, gateway: TestGateway, onClose: OnClose): Promise<Got> {
+  const [name, ...args] = program;
   const certificate = join(gateway.folder, 'cert.pem');
   writeFileSync(certificate, testCertificate.cert);
   const { key: limited } = await gateway.keyVerifier.create({ limits: { charactersPerMonth: text.length + 8 } });
   const long = 'This goes on for a while, and then for a while more. '.repeat(90);
   const packages = example ? findPackages(example)! : join(toolFolder, '..');
-  const input = { url: gateway.url, key: gateway.key, limited, text, long, packages };
+  const more = await open?.(gateway, limited, onClose);
+  const input = { url: gateway.url, key: gateway.key, limited, text, long, packages, ...more };
   const env = { SSL_CERT_FILE: certificate, NODE_EXTRA_CA_CERTS: certificate };
   return runProgram<Got>(interpreterOf(name)!, name, args, input, env);
 }
@@ -90,8 +96,10 @@ export function describeClient(title: string, client: Client): void {
     const gateway = await openClientGateway(afterAll);
     let got: Got;
     let own: Int16Array;
+    const closing: (() => Promise<void>)[] = [];
+    afterAll(() => Promise.all(closing.map((close) => close())));
     beforeAll(async () => {
-      got = await runClient(client, gateway);
+      got = await runClient(client, gateway, (close) => void closing.push(close));
       const request = { text, return_format: 'buffer', output_format: 'pcm', sample_rate: rate, voice_id: 'clara' };
       const answer = await gateway.send(`${gateway.url}/api/audio/speech`, { body: request });
       own = new Int16Array(new Uint8Array(await bytesOf(answer)).buffer);

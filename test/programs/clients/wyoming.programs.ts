@@ -1,21 +1,27 @@
-// Tests the newest client of Wyoming, as Home Assistant uses it: text, SSML, a document in pieces, and an error.
-import { expect, test } from 'vitest';
-import { openWyoming } from '../../transports/vendors/wyoming/wyoming-client.ts';
-import { findPython, runProgram } from './client-programs.ts';
+// Tests Wyoming's newest client, which Home Assistant uses. The service has the key, so each key has its own port.
+import { openWyomingServer } from '../../../src/transports/vendors/wyoming/wyoming-server.ts';
+import { describeClient } from './ten-calls.ts';
 
-const python = findPython();
-
-test.skipIf(!python)(
-  'text, SSML, SSML in pieces, and an unknown voice',
-  async () => {
-    const { server } = await openWyoming();
-    const args = [String(server.port), 'tone-low'];
-    const answer = await runProgram<Record<string, any>>(python!, 'wyoming_client.py', args, null);
-    expect(answer.voices).toContain('tone-low');
-    expect(answer.plain / 48_000).toBeGreaterThan(0.5);
-    expect((answer.document - answer.plain) / 48_000).toBeCloseTo(1, 0);
-    expect(answer.pieces).toBe(answer.document);
-    expect(answer.error).toBe('voice_not_found');
+describeClient('wyoming for Python', {
+  program: ['wyoming_calls.py'],
+  without: ['times'],
+  refusals: {
+    invalid: ['invalid_request', 'unexpected close tag'],
+    unknown_voice: ['voice_not_found', 'Voice not found'],
+    wrong_key: ['invalid_api_key', 'The API key is'],
+    quota: ['rate_limit_exceeded', '8 are left until'],
+    too_long: ['rate_limit_exceeded', '8 are left until'],
   },
-  120_000,
-);
+  statuses: [],
+  async open({ runner, operations, key }, limited, onClose) {
+    const { live, voices } = operations;
+    const address = { host: '127.0.0.1', port: 0 };
+    const ignored = { allowed: [], onRefused() {}, onFault() {} };
+    const listen = async (ownKey: string) => {
+      const server = await openWyomingServer({ runner, live, voices, key: ownKey, address, ...ignored });
+      onClose(() => server.drain(0));
+      return server.port;
+    };
+    return { port: await listen(key), limited_port: await listen(limited), wrong_port: await listen('snt_wrong') };
+  },
+});
