@@ -21,6 +21,9 @@ async def make(calls):
             result = call()
             results[call.__name__] = await result if inspect.isawaitable(result) else result
         except Exception as error:
+            # Tasks of a group raise together; a user looks at the first cause.
+            while causes := getattr(error, "exceptions", None):
+                error = causes[0]
             results[call.__name__] = {"refused": type(error).__name__, "message": str(error)}
     print(json.dumps(results))
 

@@ -67,8 +67,7 @@ export function addMcpRoute(app: FastifyInstance, parts: RouteTools): void {
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       const { code, status, message, data } = error;
-      const ofRequest = isId(id) ? { id } : {};
-      return reply.code(status).send({ jsonrpc: '2.0', ...ofRequest, error: { code, message, data } });
+      return reply.code(status).send({ jsonrpc: '2.0', id: isId(id) ? id : null, error: { code, message, data } });
     }
   });
 }
@@ -77,12 +76,15 @@ export function addMcpRoute(app: FastifyInstance, parts: RouteTools): void {
 const idCharsMax = 100;
 const isId = (id: unknown) => typeof id === 'number' || (typeof id === 'string' && id.length <= idCharsMax);
 
-/** Renders, as a JSON-RPC error, the failure of a request that was not admitted or could not be read. */
+/**
+ * Renders, as a JSON-RPC error, the failure of a request that was not admitted or could not be read. Its id is null:
+ * without an id, the client for Python hides the message.
+ */
 export const toMcpReply: typeof toFailureReply = (failure, { requestId }) => {
   const reply = toFailureReply(failure, { requestId, accept: undefined });
   const { message, ...data } = toFailureBody(failure, requestId);
   const code = reply.status === 400 ? codes.parse : codes.failure;
-  return { ...reply, body: JSON.stringify({ jsonrpc: '2.0', error: { code, message, data } }) };
+  return { ...reply, body: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message, data } }) };
 };
 
 function readMessage(body: unknown): { method: string; params: Fields } {
