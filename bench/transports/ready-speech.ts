@@ -3,6 +3,7 @@
 import type { Delivery } from '../../src/clips/delivery.ts';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
 import { createId } from '../../src/platform/runtime/id.ts';
+import { expectedBytesOf } from '../../src/speech/plan.ts';
 import type { SpeechRequest } from '../../src/speech/request.ts';
 import type { Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
@@ -36,7 +37,16 @@ export const readyPlan: Speech['plan'] = async (request) => {
   const cut = () => {
     throw new Error('there is nothing to speak');
   };
-  return { request, main, ended: undefined, check() {}, keyOf: () => '', cut };
+  return {
+    request,
+    main,
+    ended: undefined,
+    check() {},
+    keyOf: () => '',
+    cut,
+    expectedBytes: () => expectedBytesOf(request),
+    estimate: cut,
+  };
 };
 
 export const readySpeak: Speech['speak'] = async function* ({ request }) {

@@ -25,7 +25,7 @@ import {
   type WebhookSecret,
 } from '../accounts.ts';
 import type { Violations } from '../contract.ts';
-import { type Voices, voicesFor } from '../speech.ts';
+import type { Voices } from '../speech.ts';
 import { actorOf } from './call.ts';
 import { defined, pathsOf, reportUnknown, toEnum, unlessEmpty } from './messages.ts';
 import { pageOf, toPage } from './page.ts';
@@ -121,7 +121,7 @@ function withVoiceIds(
 ): KeyFields {
   const isTooLong = violations.details.some(({ field }) => field === 'voice_ids');
   if (!fields.voiceIds || isTooLong) return fields;
-  const usable = voices && voicesFor(voices, user);
+  const usable = voices?.usableBy(user);
   const voiceIds = fields.voiceIds.map((name, i) => {
     const found = usable?.lookUp(name)?.voice.voiceId;
     // If the caller's key is limited to certain voices, the check of the grant reports any other name.

@@ -6,14 +6,7 @@ import { countChars } from '../platform/count-chars.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import { atOnce, inSteps } from '../platform/runtime/steps.ts';
-import {
-  FileOfTurns,
-  type Heard,
-  LiveTurn,
-  type SpeechEvent,
-  type SpeechEventOf,
-  type SpeechRequest,
-} from '../speech.ts';
+import { FileOfTurns, LiveTurn, type SpeechEvent, type SpeechRequest } from '../speech.ts';
 import type { Call } from './call.ts';
 import {
   catchUpCheckMs,
@@ -55,13 +48,13 @@ export interface LiveInfo {
 export type LiveEvent =
   | LiveInfo
   | { type: 'audio'; turn: number; audio: Uint8Array }
-  | ({ type: 'timestamps'; turn: number } & Pick<SpeechEventOf<'timestamps'>, 'words' | 'quality' | 'languageCode'>)
-  | ({ turn: number } & Omit<SpeechEventOf<'mark'>, 'chunkIndex'>)
+  | ({ type: 'timestamps'; turn: number } & Pick<SpeechEvent<'timestamps'>, 'words' | 'quality' | 'languageCode'>)
+  | ({ turn: number } & Omit<SpeechEvent<'mark'>, 'chunkIndex'>)
   | ({ type: 'flushed'; turn: number; chars: number; seconds: number } & Pick<
-      SpeechEventOf<'done'>,
+      SpeechEvent<'done'>,
       'suspects' | 'unchecked'
     >)
-  | ({ type: 'interrupted'; turn: number } & Heard)
+  | { type: 'interrupted'; turn: number; playedMs: number; textSpoken: string; textRemaining: string }
   | { type: 'done'; chars: number; seconds: number };
 
 interface LiveSessionOptions {
@@ -334,12 +327,12 @@ export class LiveSession {
   }
 }
 
-const toInfo = (turn: number, info: Extract<SpeechEvent, { type: 'info' }>): LiveInfo => {
+const toInfo = (turn: number, info: SpeechEvent<'info'>): LiveInfo => {
   const { audioId, voice, format, contentType, sampleRateHz, warnings } = info;
   return { type: 'info', turn, audioId, voice, format, contentType, sampleRateHz, warnings };
 };
 
-const toMark = (turn: number, { type, kind, name, seconds }: SpeechEventOf<'mark'>): LiveEvent => ({
+const toMark = (turn: number, { type, kind, name, seconds }: SpeechEvent<'mark'>): LiveEvent => ({
   type,
   turn,
   kind,

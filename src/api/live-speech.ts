@@ -3,7 +3,7 @@
 import { type LiveSpeechRequest, LiveSpeechRequestSchema, LiveStartSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import { checkRules, Violations } from '../contract.ts';
 import { Failure } from '../platform/errors.ts';
-import { type FileOfTurns, type LiveTurn, type Plan, type RequestOptions, type Speech, toRequest } from '../speech.ts';
+import { type FileOfTurns, type LiveTurn, type Plan, type Speech, toRequest } from '../speech.ts';
 import { disclosureIn } from '../text.ts';
 import type { Call } from './call.ts';
 import { liveStartMs } from './call-limits.ts';
@@ -18,9 +18,8 @@ export interface LiveOperations {
 /** Converts a message. Throws a Failure with all violations, also with those found while the message was read. */
 export function toLiveInput(
   { request: { case: type, value } }: LiveSpeechRequest,
-  options: RequestOptions = {},
+  { violations = new Violations(), given = [] }: { violations?: Violations; given?: readonly string[] } = {},
 ): LiveInput {
-  const { violations = new Violations(), given = [] } = options;
   if (type === 'start') return { type, start: toRequest(LiveStartSchema, value, { violations, given }) };
   if (type) checkRules(LiveSpeechRequestSchema.field[type].message!, value, violations, { given });
   violations.throwIfAny();

@@ -7,7 +7,7 @@ import { audioFormats } from '../audio.ts';
 import type { Clip } from '../clips.ts';
 import type { Voice } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
-import type { LivePlace, Meter, Plan, SpeechEvent, SpeechInfo, SpeechRequest } from '../speech.ts';
+import type { LivePlace, Meter, Plan, SpeechEvent, SpeechRequest } from '../speech.ts';
 import type { Call } from './call.ts';
 import { turnWaitMsMax } from './call-limits.ts';
 
@@ -138,7 +138,7 @@ class StreamAccount {
   readonly #note: Note;
   /** Characters of the completed chunks. */
   #charsDone = 0;
-  #info: SpeechInfo | undefined;
+  #info: SpeechEvent<'info'> | undefined;
   #hasSound = false;
   #noted = { requests: 0, chars: 0, seconds: 0 };
   #seconds = 0;

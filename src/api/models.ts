@@ -20,7 +20,7 @@ import {
   modelOfVoice,
 } from '../library.ts';
 import { Failure } from '../platform/errors.ts';
-import { type OfferedVoice, type Voices, voicesFor } from '../speech.ts';
+import type { OfferedVoice, Voices } from '../speech.ts';
 import type { Call } from './call.ts';
 import { modelWatchMs } from './call-limits.ts';
 import { toEnum } from './messages.ts';
@@ -37,7 +37,7 @@ interface ModelHandlersOptions {
 }
 
 export function createModelHandlers({ installs, engines, voices }: ModelHandlersOptions) {
-  const voicesOf = ({ caller }: Call): readonly OfferedVoice[] => voicesFor(voices, caller).list();
+  const voicesOf = ({ caller }: Call): readonly OfferedVoice[] => voices.usableBy(caller).list();
   /** Ids of the model's voices that the caller may use. */
   const voiceIdsOf = ({ row, engine }: InstallableModel, installed: readonly string[], call: Call): string[] => {
     const own = new Set(voicesOf(call).map(({ voice }) => voice.voiceId));

@@ -11,7 +11,7 @@ import {
   type SynthesizeSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Clip } from '../clips.ts';
-import type { Estimate, SpeechEvent, SpeechEventOf, SpeechInfo } from '../speech.ts';
+import type { Estimate, SpeechEvent } from '../speech.ts';
 import type { LiveEvent, LiveInfo } from './live-session.ts';
 import { toEnum } from './messages.ts';
 
@@ -97,7 +97,7 @@ const describe = ({ audioId: id, voice, format, sampleRateHz: sampleRate, warnin
   warnings: [...warnings],
 });
 
-const toInfo = (info: Described & Pick<SpeechInfo, 'contentType'>) => ({
+const toInfo = (info: Described & Pick<SpeechEvent<'info'>, 'contentType'>) => ({
   ...describe(info),
   contentType: info.contentType,
   channels: 1,
@@ -107,7 +107,7 @@ const toTimestamps = ({
   words,
   quality,
   languageCode,
-}: Pick<SpeechEventOf<'timestamps'>, 'words' | 'quality' | 'languageCode'>) => ({
+}: Pick<SpeechEvent<'timestamps'>, 'words' | 'quality' | 'languageCode'>) => ({
   words: words.map(({ startSeconds, endSeconds, ...word }) => ({
     ...word,
     start: roundSeconds(startSeconds),
@@ -117,13 +117,13 @@ const toTimestamps = ({
   ...(languageCode && { languageCode }),
 });
 
-const toMark = ({ kind, name, seconds }: Pick<SpeechEventOf<'mark'>, 'kind' | 'name' | 'seconds'>) => ({
+const toMark = ({ kind, name, seconds }: Pick<SpeechEvent<'mark'>, 'kind' | 'name' | 'seconds'>) => ({
   kind: toEnum(SpeechMark_KindSchema, kind),
   name,
   time: roundSeconds(seconds),
 });
 
-const toChecked = ({ suspects = [], unchecked = 0 }: Pick<SpeechEventOf<'done'>, 'suspects' | 'unchecked'>) => ({
+const toChecked = ({ suspects = [], unchecked = 0 }: Pick<SpeechEvent<'done'>, 'suspects' | 'unchecked'>) => ({
   suspects: suspects.map(({ startSeconds, endSeconds, chunkIndex, faults, said = '', heard = '' }) => ({
     chunkIndex,
     start: roundSeconds(startSeconds),

@@ -5,15 +5,7 @@ import type { Caller } from '../accounts.ts';
 import type { Clip, Delivery, SizeLimit } from '../clips.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
 import { SlotQueue } from '../platform/runtime/slot-queue.ts';
-import {
-  type Estimate,
-  estimateSpeech,
-  expectedBytesOf,
-  type Plan,
-  type Speech,
-  type SpeechEvent,
-  type SpeechRequest,
-} from '../speech.ts';
+import type { Estimate, Plan, Speech, SpeechEvent, SpeechRequest } from '../speech.ts';
 import type { Call } from './call.ts';
 import { estimatesAtOnceMax, estimatesWaitingMax } from './call-limits.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -93,7 +85,7 @@ export function createSpeechOperations(options: SpeechOperationsOptions) {
       return metering.occupy(call, async () => {
         const giveBack = await estimateSlots.take({ owner: caller.callerId, signal });
         try {
-          return await estimateSpeech(plan, signal);
+          return await plan.estimate(signal);
         } finally {
           giveBack();
         }
@@ -124,11 +116,9 @@ function toSizeLimit(bytesMax: number | undefined): SizeLimit | undefined {
 
 const isTooMuch = (byteCount: number, { bytesMax }: SizeLimit): boolean => estimateShare * byteCount > bytesMax;
 
-/** Whether the request may be too large. Most requests are clearly small enough and need no estimate. */
-const mayBeTooMuch = (request: SpeechRequest, limit: SizeLimit): boolean => isTooMuch(expectedBytesOf(request), limit);
-
 async function checkEstimate(plan: Plan, limit: SizeLimit, signal: AbortSignal): Promise<void> {
-  if (!mayBeTooMuch(plan.request, limit)) return;
-  const { byteCount } = await estimateSpeech(plan, signal);
+  // Most requests are clearly small enough and need no estimate.
+  if (!isTooMuch(plan.expectedBytes(), limit)) return;
+  const { byteCount } = await plan.estimate(signal);
   if (isTooMuch(byteCount, limit)) throw limit.refuse(byteCount);
 }

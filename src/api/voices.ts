@@ -20,17 +20,14 @@ import {
 import { enumNames, type Violations } from '../contract.ts';
 import type { Cloning, Engine } from '../engines.ts';
 import { type PreviewVoice, textsOf, type VoiceFields, type VoiceManagement } from '../library.ts';
-import { Failure, type FieldViolation } from '../platform/errors.ts';
+import { Failure, type FieldViolation, hasReason } from '../platform/errors.ts';
 import {
-  findDefault,
-  isMiss,
   type OfferedVoice,
   ownerOf,
+  type StoredVoice,
   speechFields,
   type VoiceAccess,
-  type VoiceConsent,
   type Voices,
-  voicesFor,
 } from '../speech.ts';
 import { toLanguageCode } from '../text.ts';
 import { actorOf, type Call } from './call.ts';
@@ -60,9 +57,7 @@ export function createVoiceHandlers({ voices, engines, management, preview }: Vo
       return await findCurrent(async () => {
         const details: FieldViolation[] = [];
         const plan = await check(details);
-        const failure = details.length > 0 && new Failure('invalid_request', { details });
-        if (failure && isMiss(failure)) throw failure;
-        violations.add(details);
+        if (details.length > 0) throw new Failure('invalid_request', { details });
         return plan;
       });
     } catch (error) {
@@ -84,7 +79,7 @@ export function createVoiceHandlers({ voices, engines, management, preview }: Vo
       async (_message, call, { isWanted, page }) => {
         const { size, after = '' } = page;
         const found: OfferedVoice[] = [];
-        for (const [i, offered] of voicesFor(voices, call.caller).list().entries()) {
+        for (const [i, offered] of voices.usableBy(call.caller).list().entries()) {
           if (found.length > size) break;
           if (i % voicesPerTurn === voicesPerTurn - 1) {
             await nextTurn();
@@ -97,13 +92,13 @@ export function createVoiceHandlers({ voices, engines, management, preview }: Vo
       },
     ),
     getVoice: async ({ voiceId }, call) =>
-      inVoice(await findCurrent(() => voicesFor(voices, call.caller).find(voiceId)), call),
+      inVoice(await findCurrent(() => voices.usableBy(call.caller).find(voiceId)), call),
     getDefaultVoice: async (_message, { caller }) => ({
-      defaultVoice: toDefault(findDefault(voicesFor(voices, caller))),
+      defaultVoice: toDefault(voices.usableBy(caller).findDefault()),
     }),
     async setDefaultVoice({ voiceId }, call) {
       await findCurrent(() => management.chooseDefault(voiceId || undefined, actorOf(call)));
-      return { defaultVoice: toDefault(findDefault(voicesFor(voices, call.caller))) };
+      return { defaultVoice: toDefault(voices.usableBy(call.caller).findDefault()) };
     },
     async previewVoice({ voiceId }, { caller, signal }) {
       const { audio, contentType, text } = await findCurrent(() => preview(voiceId, caller, signal));
@@ -168,21 +163,21 @@ export function createVoiceOperations(voices: Voices) {
      * Returns all voices that can speak now, in list order. Each voice has the aliases by which the caller can find it.
      */
     async listReadyVoices({ caller }: Pick<Call, 'caller'>): Promise<OfferedVoice[]> {
-      const usable = voicesFor(voices, caller);
+      const usable = voices.usableBy(caller);
       const ready = usable.list().filter(({ status }) => status === 'ready');
       const isFound = (offered: OfferedVoice) => (alias: string) => usable.lookUp(alias) === offered;
       return ready.map((each) => ({ ...each, aliases: each.aliases.filter(isFound(each)) }));
     },
-    getVoice: ({ caller }: Call, voiceId: string) => findCurrent(() => voicesFor(voices, caller).find(voiceId)),
+    getVoice: ({ caller }: Call, voiceId: string) => findCurrent(() => voices.usableBy(caller).find(voiceId)),
     /**
      * Finds the first of these voices that the caller owns or that is public. Returns the default voice if there is no
      * such voice or no voice is named.
      */
     async findOrDefault({ caller }: Pick<Call, 'caller'>, ...names: readonly string[]) {
-      const usable = voicesFor(voices, { ...caller, usesAllVoices: false });
-      const { offered } = findDefault(usable);
+      const usable = voices.usableBy({ ...caller, usesAllVoices: false });
+      const { offered } = usable.findDefault();
       const fallBack = (error: unknown) => {
-        if (offered && isMiss(error)) return undefined;
+        if (offered && hasReason(error, 'voice_not_found')) return undefined;
         throw error;
       };
       const find = () => names.flatMap((name) => usable.lookUp(name) ?? [])[0] ?? usable.find(names[0] ?? '');
@@ -223,14 +218,14 @@ function toVoice(offered: OfferedVoice, { caller }: Call): MessageInitShape<type
   });
 }
 
-const toConsent = ({ givenAt, revokedAt, ...fields }: VoiceConsent) =>
+const toConsent = ({ givenAt, revokedAt, ...fields }: NonNullable<StoredVoice['consent']>) =>
   defined({ ...fields, givenAt: toTime(givenAt), revokedAt: toTime(revokedAt) });
 
 const toDefault = ({
   offered,
   source,
   chosen,
-}: ReturnType<typeof findDefault>): MessageInitShape<typeof DefaultVoiceSchema> => ({
+}: ReturnType<Voices['findDefault']>): MessageInitShape<typeof DefaultVoiceSchema> => ({
   voiceId: offered?.voice.voiceId ?? '',
   source: toEnum(DefaultVoiceSourceSchema, source),
   chosenVoiceId: chosen?.voice.voiceId ?? '',

@@ -11,7 +11,7 @@ import { asConfigError } from '../platform/runtime/config-mistakes.ts';
 import type { Address } from '../platform/runtime/setting-types.ts';
 import { createFingerprintRows, openSharedRows, openStore } from '../platform/store/open-store.ts';
 import type { Log } from '../platform/telemetry/log.ts';
-import { findDefault, openSpeech } from '../speech.ts';
+import { openSpeech } from '../speech.ts';
 import {
   addRpcRoutes,
   type ConnectionOptions,
@@ -174,7 +174,7 @@ export async function openService(options: {
     wyomingPort: wyoming?.port,
     baseUrl: baseUrl(),
     firstKey: accounts.firstKey,
-    defaultVoiceId: findDefault(core.voices).offered?.voice.voiceId,
+    defaultVoiceId: core.voices.findDefault().offered?.voice.voiceId,
     isIdle: runner.isIdle,
     async drain() {
       // Load balancers must see that the service is not ready before it refuses requests.

@@ -2,7 +2,7 @@
 // used, so that it is not removed at once to make room. If audio is returned directly, a slow or unreachable store is
 // not an error.
 import { Failure, hasReason } from '../platform/errors.ts';
-import { bestCasting, type Plan, type Speech } from '../speech.ts';
+import type { Plan, Speech } from '../speech.ts';
 import type { ClipMemory, ReadClip } from './clip-memory.ts';
 import { keptMsMin } from './clip-remover.ts';
 import type { ClipRow, ClipRows } from './clip-rows.ts';
@@ -31,8 +31,7 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
   /** Finds a clip of the best engine. A clip of another engine is used only while all better engines cannot speak. */
   const find = async ({ main, keyOf }: Plan, ownerId: string) => {
     for (const binding of main.bindings) {
-      const key = keyOf((voice) => (voice === main ? binding : bestCasting(voice)));
-      const cached = await findCached(ownerId, key);
+      const cached = await findCached(ownerId, keyOf(binding));
       if (cached || speech.restMs(binding) === 0) return cached;
     }
     return undefined;

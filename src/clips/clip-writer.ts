@@ -2,7 +2,7 @@
 // stream that fails or is abandoned leaves no clip and releases its reserved room.
 import { accountOfCaller, type Caller } from '../accounts.ts';
 import { createFingerprint } from '../audio.ts';
-import type { SpeechEvent, SpeechEventOf, SpeechInfo, TimedWord } from '../speech.ts';
+import type { SpeechEvent, TimedWord } from '../speech.ts';
 import { removeClip, storeCaptions } from './beside-audio.ts';
 import { type CaptionedText, toCues } from './captions.ts';
 import type { ClipRoom, Reservation } from './clip-room.ts';
@@ -40,7 +40,7 @@ export class ClipWriter {
   readonly #reservation: Reservation;
   readonly #words: TimedWord[] = [];
   readonly #fingerprint = createFingerprint();
-  #info: SpeechInfo | undefined;
+  #info: SpeechEvent<'info'> | undefined;
   #draft: ClipDraft | undefined;
   #byteCount = 0;
   /** The row of the clip, after the event `done` was written. */
@@ -85,8 +85,8 @@ export class ClipWriter {
 }
 
 export function toClipRow(
-  info: SpeechInfo,
-  done: Pick<SpeechEventOf<'done'>, 'byteCount' | 'seconds' | 'chars' | 'suspects' | 'unchecked'>,
+  info: SpeechEvent<'info'>,
+  done: Pick<SpeechEvent<'done'>, 'byteCount' | 'seconds' | 'chars' | 'suspects' | 'unchecked'>,
   { keepMs, caller, isLinked, isCached }: ClipRowOptions,
 ): ClipRow {
   const now = Date.now();
@@ -115,7 +115,7 @@ export function toClipRow(
   };
 }
 
-const checkOf = ({ suspects, unchecked }: Pick<SpeechEventOf<'done'>, 'suspects' | 'unchecked'>): SpeechCheck => {
+const checkOf = ({ suspects, unchecked }: Pick<SpeechEvent<'done'>, 'suspects' | 'unchecked'>): SpeechCheck => {
   if (suspects?.length) return 'suspect';
   return suspects && !unchecked ? 'good' : 'unchecked';
 };
@@ -126,7 +126,7 @@ const checkOf = ({ suspects, unchecked }: Pick<SpeechEventOf<'done'>, 'suspects'
  */
 async function addOrRemove(
   clip: ClipRow,
-  { ended }: SpeechInfo,
+  { ended }: SpeechEvent<'info'>,
   { clips, index }: ClipWriterOptions,
   addBeside: () => Promise<void>,
 ): Promise<void> {

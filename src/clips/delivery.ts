@@ -6,16 +6,7 @@ import type { Caller } from '../accounts.ts';
 import { audioFormats, type FormatName } from '../audio.ts';
 import type { Voice } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
-import {
-  bestCasting,
-  type CaptionKind,
-  expectedBytesOf,
-  type Plan,
-  type SpeakOptions,
-  type Speech,
-  type SpeechEvent,
-  type SpeechRequest,
-} from '../speech.ts';
+import type { CaptionKind, Plan, Speech, SpeechRequest } from '../speech.ts';
 import { createClipCache, createStorePatience } from './clip-cache.ts';
 import { type ClipMemory, type ClipPieces, createClipMemory } from './clip-memory.ts';
 import { removeAudio } from './clip-remover.ts';
@@ -105,6 +96,29 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
     return row && { row };
   };
 
+  /** Streams the speech while it is stored. The info and the end of the stream contain the link. */
+  const storeStream: Speech['speak'] = async function* (plan, caller, signal, { pace, openMeter } = {}) {
+    const meter = await openMeter?.();
+    try {
+      const bytes = plan.expectedBytes();
+      const options = { clips, index, room, bytes, keepMs, caller, isLinked: true, isCached: false };
+      await using writer = await openClipWriter(options);
+      let link = {};
+      for await (const event of speech.speak(plan, caller, signal, { pace })) {
+        await writer.write(event);
+        if (event.type === 'info') {
+          link = { audioUrl: urlOf({ clipId: event.audioId, format: event.format }) };
+          const manifestUrl = manifestUrlOf(event.audioId);
+          Object.assign(event, link, { manifestUrl, expiresAt: new Date(Date.now() + keepMs) });
+        } else if (event.type === 'done') Object.assign(event, link);
+        await meter?.count(event);
+        yield event;
+      }
+    } finally {
+      await meter?.end();
+    }
+  };
+
   return {
     /** Finds the clip of an identical earlier request by the same caller. The texts are then neither checked nor cut. */
     async find(plan: Plan, caller: Caller): Promise<Clip | undefined> {
@@ -139,7 +153,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       const kind = isLink ? 'link' : `sound ${watch.sizeLimit?.bytesMax ?? ''}`;
       // A caller without a deadline must not share a refusal with a caller that has a deadline.
       const ofDeadline = caller.deadlineMs === undefined ? '' : ' until';
-      const flight = `${caller.callerId} ${plan.keyOf(bestCasting)} ${kind}${ofDeadline}`;
+      const flight = `${caller.callerId} ${plan.keyOf()} ${kind}${ofDeadline}`;
       const payers = waiting.get(flight) ?? new Set();
       waiting.set(flight, payers.add(onSpoken));
       try {
@@ -155,33 +169,7 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
       }
     },
 
-    /** Streams the speech while it is stored. The info and the end of the stream contain the link. */
-    async *storeStream(
-      plan: Plan,
-      caller: Caller,
-      signal: AbortSignal,
-      { pace, openMeter }: SpeakOptions,
-    ): AsyncIterable<SpeechEvent> {
-      const meter = await openMeter?.();
-      try {
-        const bytes = expectedBytesOf(plan.request);
-        const options = { clips, index, room, bytes, keepMs, caller, isLinked: true, isCached: false };
-        await using writer = await openClipWriter(options);
-        let link = {};
-        for await (const event of speech.speak(plan, caller, signal, { pace })) {
-          await writer.write(event);
-          if (event.type === 'info') {
-            link = { audioUrl: urlOf({ clipId: event.audioId, format: event.format }) };
-            const manifestUrl = manifestUrlOf(event.audioId);
-            Object.assign(event, link, { manifestUrl, expiresAt: new Date(Date.now() + keepMs) });
-          } else if (event.type === 'done') Object.assign(event, link);
-          await meter?.count(event);
-          yield event;
-        }
-      } finally {
-        await meter?.end();
-      }
-    },
+    storeStream,
 
     /** Deletes the audio. Throws `not_found` if the caller has no audio with this id. */
     async remove(audioId: string, caller: Caller): Promise<void> {

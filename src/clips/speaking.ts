@@ -3,14 +3,7 @@
 // goes directly to the store.
 import type { Caller } from '../accounts.ts';
 import type { Failure } from '../platform/errors.ts';
-import {
-  expectedBytesOf,
-  type Plan,
-  type Speech,
-  type SpeechEvent,
-  type SpeechEventOf,
-  type SpeechInfo,
-} from '../speech.ts';
+import type { Plan, Speech, SpeechEvent } from '../speech.ts';
 import { toCaptioned } from './captions.ts';
 import type { StorePatience } from './clip-cache.ts';
 import type { ReadClip } from './clip-memory.ts';
@@ -84,7 +77,7 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
   return {
     async intoClip(plan, caller, signal, options) {
       const watch = createWatch(options, signal);
-      await using writer = await openWriter(plan, caller, expectedBytesOf(plan.request));
+      await using writer = await openWriter(plan, caller, plan.expectedBytes());
       for await (const event of speech.speak(plan, caller, signal)) {
         watch(event);
         await writer.write(event);
@@ -93,7 +86,7 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
     },
 
     async intoMemory(plan, caller, signal, options) {
-      const expected = expectedBytesOf(plan.request);
+      const expected = plan.expectedBytes();
       if (!memory.hasRoom(expected)) return this.intoClip(plan, caller, signal, options);
       const watch = createWatch(options, signal);
       const held = memory.open();
@@ -171,9 +164,9 @@ const forgotten = new FinalizationRegistry<Share>(giveBack);
 
 class MemorySound {
   readonly #share: Share;
-  #info: SpeechInfo | undefined;
-  #audio: SpeechEventOf<'audio'>[] = [];
-  #done: SpeechEventOf<'done'> | undefined;
+  #info: SpeechEvent<'info'> | undefined;
+  #audio: SpeechEvent<'audio'>[] = [];
+  #done: SpeechEvent<'done'> | undefined;
   #readers = 0;
 
   constructor(memory: Memory) {
@@ -197,15 +190,15 @@ class MemorySound {
   }
 
   /** Returns the added events in the order of a stream, without word times. */
-  events(): (SpeechInfo | SpeechEventOf<'audio'> | SpeechEventOf<'done'>)[] {
+  events(): (SpeechEvent<'info'> | SpeechEvent<'audio'> | SpeechEvent<'done'>)[] {
     return [...(this.#info ? [this.#info] : []), ...this.#audio, ...(this.#done ? [this.#done] : [])];
   }
 
-  get info(): SpeechInfo {
+  get info(): SpeechEvent<'info'> {
     return this.#info!;
   }
 
-  get done(): SpeechEventOf<'done'> {
+  get done(): SpeechEvent<'done'> {
     return this.#done!;
   }
 

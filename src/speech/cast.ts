@@ -2,13 +2,15 @@
 // Each voice is found once, with the engines that can speak it. A `Casting` chooses one engine per voice. A `Rendering`
 // is how a run of text is spoken: engine, voice, language, speed, pitch and volume. If an engine lacks a feature, the
 // text is spoken plainly and the feature is reported as ignored.
+import type { Caller } from '../accounts.ts';
 import { joinOrigins, type Origin, sourceTypes } from '../audio.ts';
 import type { EngineCapabilities, Segment, Voice } from '../engines.ts';
-import { Failure } from '../platform/errors.ts';
+import { Failure, type FieldViolation } from '../platform/errors.ts';
 import { type Diction, type MarkedText, positionIn, type RunStyle, type TextCut, type VoiceName } from '../text.ts';
-import { speakingRates } from './fields.ts';
+import { autoLanguage, languageCodeDefault, ownLanguage, speakingRates } from './fields.ts';
 import type { SpeechRequest } from './request.ts';
-import { type Binding, isSpokenBy, nearestVoice, type OfferedVoice, type Voices } from './voice.ts';
+import type { VoiceStatus } from './stored-voices.ts';
+import { type Binding, isSpokenBy, type OfferedVoice, type Voices } from './voice.ts';
 
 /** A voice that speaks in a request. */
 export interface CastVoice {
@@ -30,6 +32,9 @@ export interface Cast {
 /** Chooses an engine for a voice. */
 export type Casting = (voice: CastVoice) => Binding;
 
+/** Assigns the best engine to every voice. */
+export const bestCasting: Casting = ({ bindings }) => bindings[0]!;
+
 /** Maximum number of voices besides the request's main voice. */
 const othersMax = 20;
 
@@ -39,7 +44,61 @@ export const capabilitiesOf = ({ engine, speaker }: Binding, languageCode: strin
   ...engine.capabilitiesOf?.(speaker, languageCode),
 });
 
-interface CastOptions {
+/** Finds the voice and its engines for the language, and completes the request. Throws if the voice is not ready. */
+export function findVoice(
+  voices: Voices,
+  given: SpeechRequest,
+  caller: Caller,
+): { request: SpeechRequest; main: CastVoice } {
+  const voice = voices.usableBy(caller).find(given.voiceId);
+  checkReady(voice);
+  const request = completed(given, voice);
+  const isAuto = request.languageCode === autoLanguage;
+  const languageCode = isAuto ? voice.voice.languageCodes[0]! : request.languageCode;
+  return { request, main: { offered: voice, languageCode, bindings: bindingsFor(voice, languageCode) } };
+}
+
+const completed = (request: SpeechRequest, { voice }: OfferedVoice): SpeechRequest => ({
+  ...request,
+  // An alias is replaced by the id of its voice.
+  voiceId: voice.voiceId,
+  languageCode: request.languageCode === ownLanguage ? voice.languageCodes[0]! : request.languageCode,
+  // Captions need word times.
+  timestamps: request.timestamps || request.captions.length > 0,
+});
+
+const unreadyMessages: Readonly<Record<Exclude<VoiceStatus, 'ready'>, string>> = {
+  pending: 'The voice is still being created. Try again later.',
+  failed: 'The voice could not be created. Delete it and create it again.',
+  disabled: 'The voice is disabled. Its owner can enable it again.',
+  consent_revoked: 'The person whose voice this is has withdrawn their consent.',
+};
+
+export function checkReady(offered: OfferedVoice): void {
+  const { status, bindings } = offered;
+  if (status !== 'ready') throw new Failure('voice_not_ready', { message: unreadyMessages[status] });
+  if (bindings.length > 0) return;
+  const parts = offered.blend?.map(({ voiceId }) => voiceId);
+  if (parts) {
+    const message = `The voice is a blend of ${parts.join(' and ')}, and not all of them are available.`;
+    throw new Failure('engine_unavailable', { message });
+  }
+  throw new Failure('engine_unavailable', { message: 'No engine that speaks this voice is configured.' });
+}
+
+function bindingsFor({ voice, bindings }: OfferedVoice, languageCode: string): Binding[] {
+  const able = isSpokenBy(voice, languageCode)
+    ? bindings.filter(({ speaker }) => isSpokenBy(speaker, languageCode))
+    : [];
+  if (able.length > 0) return able;
+  const meant =
+    languageCode === languageCodeDefault ? `; the default is ${languageCode}, so send ${voice.languageCodes[0]}` : '';
+  const message = `must be a language of voice ${voice.voiceId}: ${voice.languageCodes.join(', ')}${meant}`;
+  const details: FieldViolation[] = [{ field: 'language_code', reason: 'unsupported_language', message }];
+  throw new Failure('invalid_request', { details });
+}
+
+export interface CastOptions {
   /** Voices that the caller may use. */
   voices: Voices;
   /** Throws a Failure if the voice cannot speak now. */
@@ -59,7 +118,7 @@ export function findCast(main: CastVoice, texts: readonly MarkedText[], options:
     for (const item of text.items) {
       const wanted = item.kind === 'run' ? item.style.voice : undefined;
       if (!wanted || byName.has(wanted.names[0]!)) continue;
-      const found = findVoice(wanted, text.source, options);
+      const found = findNamed(wanted, text.source, options);
       const known = [main, ...others].find(({ offered }) => offered.voice.voiceId === found.voice.voiceId);
       const voice = known ?? toCastVoice(found, main.languageCode);
       byName.set(wanted.names[0]!, voice);
@@ -81,7 +140,7 @@ export function findCast(main: CastVoice, texts: readonly MarkedText[], options:
   };
 }
 
-function findVoice(wanted: VoiceName, source: string, { voices, checkReady, field }: CastOptions): OfferedVoice {
+function findNamed(wanted: VoiceName, source: string, { voices, checkReady, field }: CastOptions): OfferedVoice {
   for (const name of wanted.names) {
     try {
       const found = voices.find(name);
@@ -94,7 +153,7 @@ function findVoice(wanted: VoiceName, source: string, { voices, checkReady, fiel
     }
   }
   const what = `no voice ${wanted.names[0]} exists for this key`;
-  const meant = nearestVoice(wanted.names[0]!, voices.list());
+  const meant = voices.nearest(wanted.names[0]!);
   throw refuse(field, source, wanted, 'voice_not_found', meant ? `${what}; did you mean ${meant}?` : what);
 }
 

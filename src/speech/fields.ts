@@ -67,6 +67,10 @@ export const formatNames: readonly Exclude<PublicFormatName, 'ulaw' | 'alaw'>[] 
 const { minimum: min, maximum: max } = schemaOf('speaking_rate');
 export const speakingRates = { min, max };
 
+/** Who may use a voice or lexicon: the owner's account, or every key. */
+const voiceAccesses = ['private', 'everyone'] as const;
+export type VoiceAccess = (typeof voiceAccesses)[number];
+
 /** What other rooms need to know of the fields. */
 export const speechFields = {
   autoLanguage,
@@ -77,4 +81,5 @@ export const speechFields = {
   outputSampleRatesHz,
   ownLanguage,
   speakingRates,
+  voiceAccesses,
 } as const;

@@ -1,11 +1,11 @@
 // A turn of live speech: its text, and how much of the text has been sent and heard. An interrupted turn reports the
 // text up to the word being heard. If the words have no times yet, they are estimated from the pace of earlier words.
-import { audioFormats } from '../audio.ts';
+import { type AudioPipeline, audioFormats } from '../audio.ts';
 import { countChars } from '../platform/count-chars.ts';
-import { charsPerSecond } from './estimate.ts';
 import { LiveText } from './live-text.ts';
+import { charsPerSecond } from './plan.ts';
 import type { SpeechRequest } from './request.ts';
-import type { SpeechEvent, SpeechEventOf, SpeechInfo } from './speech-events.ts';
+import type { SpeechEvent, SpeechInfo } from './speech-events.ts';
 import { createWordAt } from './word-timing.ts';
 
 /** A segment without word times: its position in the text and in the audio. */
@@ -17,7 +17,7 @@ interface Untimed {
   wordsSoFar(): readonly { end: number; startSeconds: number }[];
 }
 
-export interface Heard {
+interface Heard {
   playedMs: number;
   textSpoken: string;
   textRemaining: string;
@@ -81,7 +81,7 @@ export class LiveTurn {
   }
 
   /** The words of the event, with offsets relative to the turn. */
-  locate({ chunkIndex, words }: SpeechEventOf<'timestamps'>) {
+  locate({ chunkIndex, words }: SpeechEvent<'timestamps'>) {
     const { offset: before } = this.text.partAt(chunkIndex);
     return words.map((word) => ({ ...word, offset: before + word.offset }));
   }
@@ -98,7 +98,7 @@ export class LiveTurn {
     return { playedMs: heardMs, textSpoken, textRemaining: received.slice(textSpoken.length) };
   }
 
-  #noteAudio({ chunkIndex, chunkCharsBegun, charsBegun, wordsSoFar, audio }: SpeechEventOf<'audio'>): void {
+  #noteAudio({ chunkIndex, chunkCharsBegun, charsBegun, wordsSoFar, audio }: SpeechEvent<'audio'>): void {
     this.spokenChars = Math.max(this.spokenChars, this.#spokenCharsDone + charsBegun);
     this.#firstAudioMs ??= performance.now();
     const before = this.text.partAt(chunkIndex).offset;
@@ -120,7 +120,7 @@ export class LiveTurn {
     this.sentSeconds += audio.length / audioFormats[format].bytesPerSecond(sampleRateHz);
   }
 
-  #noteWords(event: SpeechEventOf<'timestamps'>): void {
+  #noteWords(event: SpeechEvent<'timestamps'>): void {
     for (const { offset, length, startSeconds, endSeconds } of this.locate(event)) {
       this.#words.push({ end: offset + length, startSeconds, endSeconds });
     }
@@ -150,5 +150,43 @@ export class LiveTurn {
       end = start + countChars(word);
     }
     return end;
+  }
+}
+
+/**
+ * The file that the turns of a session form. A turn takes the file while it is spoken, and gives it back when it is
+ * complete. A turn that was interrupted or has failed keeps it, and the next turn begins another file.
+ */
+export class FileOfTurns {
+  /** Whether the turn being spoken is the last one, so that it ends the file. */
+  readonly isLastTurn: () => boolean;
+  #pipeline: AudioPipeline | undefined;
+  #isClosed = false;
+
+  constructor(isLastTurn: () => boolean) {
+    this.isLastTurn = isLastTurn;
+  }
+
+  /** Returns the file that earlier turns began, if any. The caller must give it back, or close it. */
+  take(): AudioPipeline | undefined {
+    const pipeline = this.#pipeline;
+    this.#pipeline = undefined;
+    return pipeline;
+  }
+
+  giveBack(pipeline: AudioPipeline): void {
+    if (this.#isClosed) pipeline.close();
+    else this.#pipeline = pipeline;
+  }
+
+  /** Ends the file. Returns its last bytes. */
+  end(): Uint8Array {
+    return this.take()?.end() ?? new Uint8Array();
+  }
+
+  /** Drops the file. */
+  close(): void {
+    this.#isClosed = true;
+    this.take()?.close();
   }
 }

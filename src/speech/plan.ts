@@ -1,39 +1,39 @@
 // Plans speech: finds the voices, applies lexicons, and cuts texts for the engines. One planner serves all texts. Those of a
 // request are read and checked before anything is charged. A feed is read while it arrives: the parts of a live turn, or
-// of a chapter of a job. Everything that can be refused without calling an engine is refused here.
+// of a chapter of a job. Everything that can be refused without calling an engine is refused here. Also estimates the
+// audio of a plan.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../accounts.ts';
-import { audioFormats } from '../audio.ts';
-import { Failure, type FieldViolation } from '../platform/errors.ts';
+import { audioFormats, type FormatName } from '../audio.ts';
+import { Failure } from '../platform/errors.ts';
 import { createId } from '../platform/runtime/id.ts';
 import { ownTurn } from '../platform/runtime/steps.ts';
 import { createLayout, createTextCutter, inspectScripts, type LaidItem, type MarkedText } from '../text.ts';
 import {
-  type Cast,
+  bestCasting,
   type Casting,
   type CastVoice,
+  checkReady,
   createRenderings,
-  findCast,
+  findVoice,
   type Marking,
   originOf,
   type PlannedCut,
   type Rendering,
 } from './cast.ts';
-import { autoLanguage, languageCodeDefault, ownLanguage } from './fields.ts';
-import { createLanguageMarker } from './guess-languages.ts';
-import { type CutSource, cutsOf, peekSpoken } from './prefetch.ts';
-import type { SpeechRequest } from './request.ts';
-import { hashOfSound } from './request.ts';
-import {
-  applyVoiceLexicons,
-  createVoiceLexicons,
-  findLexicons,
-  type Lexicons,
-  lexiconVersionsOf,
-  noLexicons,
-} from './request-lexicons.ts';
+import { autoLanguage } from './fields.ts';
+import { hashOfSound, type SpeechRequest } from './request.ts';
 import type { SpeechInfo, Warning } from './speech-events.ts';
-import type { VoiceStatus } from './stored-voices.ts';
-import { type Binding, isSpokenBy, type OfferedVoice, type Voices, voicesFor } from './voice.ts';
+import {
+  createLanguageMarker,
+  findLexicons,
+  type LanguageMarker,
+  type Lexicons,
+  noLexicons,
+  openTextReader,
+  type ReadTexts,
+} from './text-reading.ts';
+import type { Binding, Voices } from './voice.ts';
 
 export interface Plan {
   /** The request with the id of its voice, and with the voice's language if the request names none. */
@@ -43,10 +43,22 @@ export interface Plan {
   ended: AbortSignal | undefined;
   /** Throws a Failure if the voice cannot speak the texts of the request. `cut` also checks them. */
   check(): void;
-  /** Hash of everything that the audio depends on, if these engines speak. */
-  keyOf(casting: Casting): string;
+  /** Hash of everything that the audio depends on, if the best engines speak, or this one for the main voice. */
+  keyOf(binding?: Binding): string;
   /** Cuts the texts of the request, or those of a feed, for these engines. */
   cut(casting: Casting, feed?: Feed): Promise<CutPlan>;
+  /** Roughly estimates the size of the audio from the number of characters alone. */
+  expectedBytes(chars?: number): number;
+  /** Estimates the audio without an engine. Rejects with the signal's reason if the signal aborts. */
+  estimate(signal: AbortSignal): Promise<Estimate>;
+}
+
+export interface Estimate {
+  chars: number;
+  seconds: number;
+  byteCount: number;
+  segmentCount: number;
+  warnings: readonly string[];
 }
 
 /** Texts that arrive one after the other. They can be read again from the first, if another engine takes over. */
@@ -57,6 +69,12 @@ export interface Feed {
   take?(index: number, chars: number): Promise<void>;
   /** Whether the texts are already divided, as in live speech. */
   isDivided: boolean;
+}
+
+/** A source of cuts, synchronous or asynchronous. */
+export interface CutSource<Cut> {
+  next(): IteratorResult<Cut, undefined> | Promise<IteratorResult<Cut, undefined>>;
+  return?(value: undefined): unknown;
 }
 
 /** The cuts of a plan for one choice of engines. */
@@ -79,43 +97,13 @@ export interface PlanTools {
   marking?: Marking | undefined;
 }
 
-/** Assigns the best engine to every voice. */
-export const bestCasting: Casting = ({ bindings }) => bindings[0]!;
-
-/** Texts with their voices, after lexicons have been applied. */
-interface ReadTexts {
-  cast: Cast;
-  texts: readonly MarkedText[];
-  /** Versions of the lexicons that the voices use; empty if they use none. Only then are languages not marked yet. */
-  lexiconVersions: readonly string[];
-  /** Whether a lexicon bound to a voice has been deleted. */
-  isIncomplete: boolean;
-}
-
-type LanguageMarker = ReturnType<typeof createLanguageMarker>;
-
 /** Rejects if a voice or lexicon does not exist for the caller, or the voice does not speak the language. */
 export async function createPlan(given: SpeechRequest, caller: Caller, tools: PlanTools): Promise<Plan> {
   const { voices, lexicons = noLexicons, marking } = tools;
   const { request: asked, main } = findVoice(voices, given, caller);
   const { texts: written, textField: field } = asked;
-  const requested = findLexicons(lexicons, asked.lexiconIds, caller);
-  const castOptions = { voices: voicesFor(voices, caller), checkReady, field };
-
-  /** Finds the voices of texts and applies lexicons. */
-  const createReader = (markLanguages: LanguageMarker) => {
-    const lexiconsOf = createVoiceLexicons(lexicons, requested);
-    return async (given: readonly MarkedText[]): Promise<ReadTexts> => {
-      const cast = findCast(main, given, castOptions);
-      const lexiconVersions = lexiconVersionsOf(cast, lexiconsOf);
-      const texts: MarkedText[] = [];
-      // Languages are found before lexicons are applied, because some entries apply to one language only.
-      for (const text of lexiconVersions.length > 0 ? given : [])
-        texts.push(await applyVoiceLexicons(markLanguages(text, cast), cast, lexiconsOf, field));
-      const isIncomplete = [cast.main, ...cast.others].some((voice) => lexiconsOf(voice).isIncomplete);
-      return { cast, texts: lexiconVersions.length > 0 ? texts : given, lexiconVersions, isIncomplete };
-    };
-  };
+  const castOptions = { voices: voices.usableBy(caller), checkReady, field };
+  const createReader = openTextReader(main, castOptions, lexicons, findLexicons(lexicons, asked.lexiconIds, caller));
 
   const read = await createReader(createLanguageMarker(asked))(written);
   const request = { ...asked, chars: asked.chars + sumOfChars(read.texts) - sumOfChars(written) };
@@ -130,7 +118,7 @@ export async function createPlan(given: SpeechRequest, caller: Caller, tools: Pl
   };
 
   const keys: { bindings: readonly Binding[]; key: string }[] = [];
-  const keyOf = (casting: Casting): string => {
+  const keyFor = (casting: Casting): string => {
     const { cast, lexiconVersions } = read;
     const bindings = [main, ...cast.others].map(casting);
     const known = keys.find((each) => each.bindings.every((binding, i) => binding === bindings[i]));
@@ -163,7 +151,7 @@ export async function createPlan(given: SpeechRequest, caller: Caller, tools: Pl
       others: cast.others.map((each) => ({ voice: each.offered.voice, speaker: casting(each).speaker })),
       lexiconVersions,
       origin: originOf(marking, cast, casting),
-      cacheKey: () => keyOf(casting),
+      cacheKey: () => keyFor(casting),
     };
     return { request, info, main, binding: casting(main), bindings: [main, ...cast.others].map(casting), cuts };
   };
@@ -230,7 +218,11 @@ export async function createPlan(given: SpeechRequest, caller: Caller, tools: Pl
     return toCutPlan(read, casting, warnings, cutFeed(feed, casting, warn));
   };
   const cut: Plan['cut'] = async (casting, feed) => (feed ? cutParts(casting, feed) : cutWhole(casting));
-  return { request, main, ended, check, keyOf, cut };
+  const keyOf: Plan['keyOf'] = (binding = main.bindings[0]) =>
+    keyFor((voice) => (voice === main ? binding! : bestCasting(voice)));
+  const expectedBytes: Plan['expectedBytes'] = (chars = request.chars) => expectedBytesOf({ ...request, chars });
+  const estimate: Plan['estimate'] = async (signal) => estimateCuts(await cutWhole(bestCasting), signal);
+  return { request, main, ended, check, keyOf, cut, expectedBytes, estimate };
 }
 
 /** Number of random bits of an audio id, so that nobody can guess a public audio URL. */
@@ -267,6 +259,41 @@ async function cutTexts({ cast, texts, lexiconVersions }: ReadTexts, cutting: Cu
   return peekSpoken(steps());
 }
 
+/** A cut that takes longer is read in steps. Usual cuts take less than a millisecond. */
+const cutMsMax = 10;
+
+/**
+ * Returns the cuts, and whether any cut has words. Usually only the first cut is read ahead. A cut that takes long is
+ * read in steps.
+ */
+async function peekSpoken<Cut extends { cut: unknown }>(
+  steps: Generator<Cut | undefined, undefined>,
+): Promise<{ cuts: CutSource<Cut>; isSpoken: boolean }> {
+  const seen: Cut[] = [];
+  const read = (): ReturnType<CutSource<Cut>['next']> => {
+    const sinceMs = performance.now();
+    do {
+      const { done, value } = steps.next();
+      if (done) return { done, value };
+      if (value) return { value };
+    } while (performance.now() - sinceMs < cutMsMax);
+    return ownTurn().then(read);
+  };
+  for (let next = await read(); !next.done; next = await read()) {
+    seen.push(next.value);
+    if (next.value.cut) break;
+    await ownTurn();
+  }
+  const isSpoken = seen.at(-1)?.cut !== undefined;
+  const next = () => (seen.length > 0 ? { value: seen.shift()! } : read());
+  return { cuts: { next, return: () => steps.return(undefined) }, isSpoken };
+}
+
+/** Yields all cuts of a source. */
+export async function* cutsOf<Cut>(cuts: CutSource<Cut>): AsyncGenerator<Cut, undefined> {
+  for (let next = await cuts.next(); !next.done; next = await cuts.next()) yield next.value;
+}
+
 const sumOfChars = (texts: readonly MarkedText[]): number => texts.reduce((sum, { chars }) => sum + chars, 0);
 
 /** The text without markup, with aliases in place of the words that they replace. */
@@ -281,20 +308,6 @@ const toSaidText = ({ items }: MarkedText): string =>
 const isOfOthers = (texts: readonly MarkedText[]): boolean =>
   texts.some(({ items }) => items.some((item) => item.kind === 'run' && (item.style.voice || item.style.languageCode)));
 
-/** Finds the voice and its engines for the language, and completes the request. Throws if the voice is not ready. */
-export function findVoice(
-  voices: Voices,
-  given: SpeechRequest,
-  caller: Caller,
-): { request: SpeechRequest; main: CastVoice } {
-  const voice = voicesFor(voices, caller).find(given.voiceId);
-  checkReady(voice);
-  const request = completed(given, voice);
-  const isAuto = request.languageCode === autoLanguage;
-  const languageCode = isAuto ? voice.voice.languageCodes[0]! : request.languageCode;
-  return { request, main: { offered: voice, languageCode, bindings: bindingsFor(voice, languageCode) } };
-}
-
 /** Languages that the text may be in. */
 const languagesOf = ({ languageCode }: SpeechRequest, { offered }: CastVoice): readonly string[] =>
   languageCode === autoLanguage ? offered.voice.languageCodes : [languageCode];
@@ -304,49 +317,45 @@ const unsupportedText = ({ voiceId }: SpeechRequest, field: string, foreign: rea
   return new Failure('invalid_request', { details: [{ field, reason: 'unsupported_text', message }] });
 };
 
-const completed = (request: SpeechRequest, { voice }: OfferedVoice): SpeechRequest => ({
-  ...request,
-  // An alias is replaced by the id of its voice.
-  voiceId: voice.voiceId,
-  languageCode: request.languageCode === ownLanguage ? voice.languageCodes[0]! : request.languageCode,
-  // Captions need word times.
-  timestamps: request.timestamps || request.captions.length > 0,
-});
-
-const unreadyMessages: Readonly<Record<Exclude<VoiceStatus, 'ready'>, string>> = {
-  pending: 'The voice is still being created. Try again later.',
-  failed: 'The voice could not be created. Delete it and create it again.',
-  disabled: 'The voice is disabled. Its owner can enable it again.',
-  consent_revoked: 'The person whose voice this is has withdrawn their consent.',
-};
-
-function checkReady(offered: OfferedVoice): void {
-  const { status, bindings } = offered;
-  if (status !== 'ready') throw new Failure('voice_not_ready', { message: unreadyMessages[status] });
-  if (bindings.length > 0) return;
-  const parts = offered.blend?.map(({ voiceId }) => voiceId);
-  if (parts) {
-    const message = `The voice is a blend of ${parts.join(' and ')}, and not all of them are available.`;
-    throw new Failure('engine_unavailable', { message });
-  }
-  throw new Failure('engine_unavailable', { message: 'No engine that speaks this voice is configured.' });
-}
-
-function bindingsFor({ voice, bindings }: OfferedVoice, languageCode: string): Binding[] {
-  const able = isSpokenBy(voice, languageCode)
-    ? bindings.filter(({ speaker }) => isSpokenBy(speaker, languageCode))
-    : [];
-  if (able.length > 0) return able;
-  const meant =
-    languageCode === languageCodeDefault ? `; the default is ${languageCode}, so send ${voice.languageCodes[0]}` : '';
-  const message = `must be a language of voice ${voice.voiceId}: ${voice.languageCodes.join(', ')}${meant}`;
-  const details: FieldViolation[] = [{ field: 'language_code', reason: 'unsupported_language', message }];
-  throw new Failure('invalid_request', { details });
-}
-
 const hasMarkup = ({ items }: MarkedText): boolean =>
   items.some((item) => item.kind === 'pause' || item.isLiteral || item.pieces.some(({ said }) => said));
 
 function* later<T>(make: () => Iterable<T>): Generator<T> {
   yield* make();
+}
+
+/** Typical human speaking rate, in characters of spoken text per second. */
+export const charsPerSecond = 14.5;
+/** Length of a slice, and of the pause after a slice. A segment of text takes a few milliseconds and is not divided. */
+const sliceMs = 4;
+const pauseMs = 4;
+
+/** Roughly estimates the size of the audio from the number of characters alone. */
+export const expectedBytesOf = ({ chars, pauseMs, format, sampleRateHz, speakingRate }: SpeechRequest): number =>
+  bytesOf(chars / charsPerSecond / speakingRate + pauseMs / 1000, format, sampleRateHz);
+
+/** A long text is processed in slices with equally long pauses, so that other calls are served in between. */
+async function estimateCuts({ request, cuts, info }: CutPlan, signal: AbortSignal): Promise<Estimate> {
+  let seconds = 0;
+  let segmentCount = 0;
+  let sinceMs = performance.now();
+  for (let next = await cuts.next(); !next.done; next = await cuts.next()) {
+    const { cut: spoken, rendering, pauseBeforeMs } = next.value;
+    seconds += pauseBeforeMs / 1000;
+    if (spoken && rendering) {
+      seconds += spoken.text.length / charsPerSecond / (rendering.engineRate * rendering.tempo);
+      segmentCount++;
+    }
+    if (performance.now() - sinceMs < sliceMs) continue;
+    await sleep(pauseMs);
+    signal.throwIfAborted();
+    sinceMs = performance.now();
+  }
+  const { chars, format, sampleRateHz } = request;
+  return { chars, seconds, byteCount: bytesOf(seconds, format, sampleRateHz), segmentCount, warnings: info.warnings };
+}
+
+function bytesOf(seconds: number, format: FormatName, sampleRateHz: number): number {
+  const { bytesPerSecond, headBytes = 0 } = audioFormats[format];
+  return Math.round(seconds * bytesPerSecond(sampleRateHz)) + headBytes;
 }

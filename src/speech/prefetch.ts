@@ -1,20 +1,13 @@
 // Starts the next segments of a request, up to a limit, while the current segment is read, and returns them in order. A
 // segment starts only when the reader reads, so a reader that stops also stops the engine. For a slow reader (pace.ts),
 // prefetched segments are dropped and spoken again later, because buffered audio is large.
-
 import { type Pace, slowMs } from '../platform/pace.ts';
-import { ownTurn } from '../platform/runtime/steps.ts';
+import type { CutSource } from './plan.ts';
 
 /** A cut and its speech, which has started. */
 export interface Begun<Cut, Piece> {
   cut: Cut;
   speech: AsyncIterator<Piece>;
-}
-
-/** A source of cuts, synchronous or asynchronous. */
-export interface CutSource<Cut> {
-  next(): IteratorResult<Cut, undefined> | Promise<IteratorResult<Cut, undefined>>;
-  return?(value: undefined): unknown;
 }
 
 interface PrefetchOptions<Cut, Piece> {
@@ -106,38 +99,3 @@ export class Prefetch<Cut, Piece> {
 }
 
 const end = (speech: AsyncIterator<unknown> | undefined): void => void speech?.return?.()?.catch(() => {});
-
-/** A cut that takes longer is read in steps. Usual cuts take less than a millisecond. */
-const cutMsMax = 10;
-
-/**
- * Returns the cuts, and whether any cut has words. Usually only the first cut is read ahead. A cut that takes long is
- * read in steps.
- */
-export async function peekSpoken<Cut extends { cut: unknown }>(
-  steps: Generator<Cut | undefined, undefined>,
-): Promise<{ cuts: CutSource<Cut>; isSpoken: boolean }> {
-  const seen: Cut[] = [];
-  const read = (): ReturnType<CutSource<Cut>['next']> => {
-    const sinceMs = performance.now();
-    do {
-      const { done, value } = steps.next();
-      if (done) return { done, value };
-      if (value) return { value };
-    } while (performance.now() - sinceMs < cutMsMax);
-    return ownTurn().then(read);
-  };
-  for (let next = await read(); !next.done; next = await read()) {
-    seen.push(next.value);
-    if (next.value.cut) break;
-    await ownTurn();
-  }
-  const isSpoken = seen.at(-1)?.cut !== undefined;
-  const next = () => (seen.length > 0 ? { value: seen.shift()! } : read());
-  return { cuts: { next, return: () => steps.return(undefined) }, isSpoken };
-}
-
-/** Yields all cuts of a source. */
-export async function* cutsOf<Cut>(cuts: CutSource<Cut>): AsyncGenerator<Cut, undefined> {
-  for (let next = await cuts.next(); !next.done; next = await cuts.next()) yield next.value;
-}

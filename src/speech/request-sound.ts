@@ -7,7 +7,7 @@ import { join } from '../platform/pcm.ts';
 import type { Break } from '../text.ts';
 import type { PlannedCut, Rendering } from './cast.ts';
 import { autoLanguage } from './fields.ts';
-import type { FileOfTurns } from './file-of-turns.ts';
+import type { FileOfTurns } from './live-turn.ts';
 import type { SpeechRequest } from './request.ts';
 import { DcFilter, EmphasisEnvelope, SeamTrimmer } from './sample-filters.ts';
 import type { SpeechMark, SpeechTimestamps } from './speech-events.ts';

@@ -81,7 +81,7 @@ export interface SpeechRequest {
   verify?: 'report' | 'repair' | undefined;
 }
 
-export interface RequestOptions {
+interface RequestOptions {
   limits?: Partial<TextLimits> | undefined;
   /** Violations found while the message was read. */
   violations?: Violations;

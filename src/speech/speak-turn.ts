@@ -4,8 +4,8 @@
 import type { Caller } from '../accounts.ts';
 import type { TakeTurn } from '../engines.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
-import type { FileOfTurns } from './file-of-turns.ts';
 import type { LiveText } from './live-text.ts';
+import type { FileOfTurns } from './live-turn.ts';
 import type { Plan } from './plan.ts';
 import { type Admission, liveDemandOf, type Schedule } from './schedule.ts';
 import type { SpeakOptions, Utterance } from './spoken-plan.ts';

@@ -124,10 +124,10 @@ export interface SpeechDone {
   audioUrl?: string;
 }
 
-/** The event with this type. */
-export type SpeechEventOf<Type extends SpeechEvent['type']> = Extract<SpeechEvent, { type: Type }>;
+type AnyEvent = SpeechInfo | SpeechAudio | SpeechTimestamps | SpeechMark | SpeechChunkDone | SpeechDone;
 
-export type SpeechEvent = SpeechInfo | SpeechAudio | SpeechTimestamps | SpeechMark | SpeechChunkDone | SpeechDone;
+/** An event, or the event with this type. */
+export type SpeechEvent<Type extends AnyEvent['type'] = AnyEvent['type']> = Extract<AnyEvent, { type: Type }>;
 
 const pieceBytesMax = 32 * 1024;
 const pieceBytesMin = 8 * 1024;

@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto';
 import type { EngineGuards, Listen, Segment, SegmentCheck, SpokenPcm, TakeTurn } from '../engines.ts';
 import type { Pace } from '../platform/pace.ts';
 import { type Casting, capabilitiesOf, type PlannedCut } from './cast.ts';
-import type { FileOfTurns } from './file-of-turns.ts';
+import type { FileOfTurns } from './live-turn.ts';
 import type { CutPlan } from './plan.ts';
 import { RequestSound } from './request-sound.ts';
 import type { Admission } from './schedule.ts';

@@ -4,12 +4,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Blend, Voice } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
+import type { VoiceAccess } from './fields.ts';
 
 export type VoiceStatus = 'pending' | 'ready' | 'failed' | 'disabled' | 'consent_revoked';
-
-/** Who may use a voice: the owner's account, or every key. */
-export const voiceAccesses = ['private', 'everyone'] as const;
-export type VoiceAccess = (typeof voiceAccesses)[number];
 
 /** Texts that only describe a voice. */
 export interface VoiceTexts {
@@ -41,13 +38,13 @@ export interface StoredVoice extends VoiceTexts {
 }
 
 /** The engine side of a stored voice: a voice of the engine, a blend of its voices, or a clone. */
-export type StoredBinding =
+type StoredBinding =
   | { engine: string; speakerId: string }
   | { engine: string; blend: Blend }
   | { engine: string; gainDb: number; languageCodes: readonly string[]; openClone(): Promise<Uint8Array> };
 
 /** A person's consent. */
-export interface VoiceConsent {
+interface VoiceConsent {
   speakerName: string;
   statement: string;
   languageCode: string;
@@ -123,7 +120,7 @@ export type FindCurrent = <T>(find: () => T | Promise<T>) => Promise<T>;
 /** Shortest interval between two reads, however many unknown names are requested. */
 const readEveryMs = 20;
 
-export function isMiss(error: unknown): boolean {
+function isMiss(error: unknown): boolean {
   if (!(error instanceof Failure)) return false;
   return [error, ...(error.facts.details ?? [])].some(({ reason }) => /^(voice_)?not_found$/.test(reason));
 }

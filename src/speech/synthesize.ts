@@ -7,12 +7,11 @@ import { createEngineGuards, type EngineGuards, type Listen, type TakeTurn } fro
 import { Failure } from '../platform/errors.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import type { Place } from './background.ts';
-import type { Casting, Marking } from './cast.ts';
+import { bestCasting, type Casting, findVoice, type Marking, type PlannedCut } from './cast.ts';
 import type { LiveText } from './live-text.ts';
-import { type CutPlan, createPlan, findVoice, type Plan } from './plan.ts';
+import { type CutPlan, createPlan, cutsOf, type Feed, type Plan } from './plan.ts';
 import { Prefetch } from './prefetch.ts';
 import type { SpeechRequest } from './request.ts';
-import type { Lexicons } from './request-lexicons.ts';
 import { demandOf, kindOf, type Schedule } from './schedule.ts';
 import { type SpeakTurnOptions, toTurn } from './speak-turn.ts';
 import type { Meter, SpeechEvent } from './speech-events.ts';
@@ -25,30 +24,39 @@ import {
   SpokenPlan,
   type Utterance,
 } from './spoken-plan.ts';
+import type { Lexicons } from './text-reading.ts';
 import type { Verifier } from './verification.ts';
 import type { Binding, Voices } from './voice.ts';
 
 export interface Speech {
   /**
-   * Plans the request, without cutting its texts. Rejects if a voice or lexicon does not exist for the caller. Default
-   * for `lexicons`: those of the service.
+   * Plans the request, without cutting its texts. Rejects if a voice or lexicon does not exist for the caller. Without
+   * lexicons, those bound to voices are also left out.
    */
-  plan(request: SpeechRequest, caller: Caller, lexicons?: Lexicons): Promise<Plan>;
+  plan(request: SpeechRequest, caller: Caller, options?: { hasLexicons: boolean }): Promise<Plan>;
   /** Throws `overloaded` if a stream for the request would be refused at once. Does not look at the text. */
   checkRoom(request: SpeechRequest, caller: Caller): Promise<void>;
   /** Synthesizes a planned request. Without a pace, the reader is never slow. */
   speak(plan: Plan, caller: Caller, signal: AbortSignal, options?: SpeakOptions): AsyncGenerator<SpeechEvent, void>;
   /**
-   * Speaks a plan in the background and stores each segment with `keep`. The call takes no slot and yields to
-   * interactive requests. Uses only the plan's engines: if one fails, the call fails.
+   * Speaks a feed in the background and stores each segment with `keep`. The call takes no slot and yields to
+   * interactive requests. Uses only the best engines: if one fails, the call fails.
    */
-  speakKept(plan: CutPlan, caller: Caller, signal: AbortSignal, keep: KeepSegment): AsyncIterable<SpeechEvent>;
+  speakKept(plan: Plan, feed: Feed, options: SpeakKeptOptions): AsyncIterable<SpeechEvent>;
   /** Plans and synthesizes a request. */
   streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   /** Speaks a turn of live speech while its text arrives. Takes a slot only while something is spoken. */
   speakTurn(plan: Plan, text: LiveText, options: SpeakTurnOptions): AsyncGenerator<SpeechEvent, void>;
   /** Milliseconds until the engine of the binding may be called again; 0 if it may be called now. */
   restMs(binding: Binding): number;
+}
+
+interface SpeakKeptOptions {
+  caller: Caller;
+  signal: AbortSignal;
+  keep: KeepSegment;
+  /** Changes the pauses between the cuts. */
+  addPauses?: ((cuts: AsyncIterable<PlannedCut>) => AsyncGenerator<PlannedCut, undefined>) | undefined;
 }
 
 interface SpeechOptions {
@@ -70,8 +78,9 @@ export function createSpeech(options: SpeechOptions): Speech {
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
-  const plan = async (request: SpeechRequest, caller: Caller, used = lexicons) => {
+  const plan = async (request: SpeechRequest, caller: Caller, { hasLexicons } = { hasLexicons: true }) => {
     if (request.verify && !verifier) throw unverifiable();
+    const used = hasLexicons ? lexicons : undefined;
     return voices.findCurrent(() => createPlan(request, caller, { voices, lexicons: used, marking }));
   };
   const listenFor = ({ verify }: SpeechRequest, caller: Caller): Listen | undefined =>
@@ -205,7 +214,7 @@ export function createSpeech(options: SpeechOptions): Speech {
     async *streamSpeech(request, caller, signal) {
       yield* speak(await plan(request, caller), caller, signal);
     },
-    speakKept(cutPlan, caller, signal, keep) {
+    speakKept(plan, feed, { caller, signal, keep, addPauses }) {
       const accountId = accountOfCaller(caller);
       // One segment is spoken at a time.
       let place: Place | undefined;
@@ -219,7 +228,7 @@ export function createSpeech(options: SpeechOptions): Speech {
           return work(until);
         });
       const admit = () => ({ turn, heard() {}, end() {} });
-      const hear = listenFor(cutPlan.request, caller);
+      const hear = listenFor(plan.request, caller);
       // While a recognizer hears a segment, other work has the processor.
       const listen: Listen | undefined =
         hear &&
@@ -227,7 +236,11 @@ export function createSpeech(options: SpeechOptions): Speech {
           place?.leave();
           return hear(...take);
         });
-      return speakAll({ cut: async () => cutPlan, admit, signal, kept: { keep, run }, listen });
+      const cut = async () => {
+        const cutPlan = await plan.cut(bestCasting, feed);
+        return addPauses ? { ...cutPlan, cuts: addPauses(cutsOf(cutPlan.cuts)) } : cutPlan;
+      };
+      return speakAll({ cut, admit, signal, kept: { keep, run }, listen });
     },
     restMs,
   };

@@ -45,21 +45,28 @@ export interface OfferedVoice {
   position: string;
 }
 
+/** The voices of the service, or those that a user may use. */
 export interface Voices {
-  /** Whether the voice is cloned from a person, who can withdraw consent. */
-  isCloned(voiceId: string): boolean;
   /** All voices, each once, ordered by position. */
   list(): readonly OfferedVoice[];
   /**
    * Returns the voice that the user means by this id or alias, regardless of the voice's status. Without a user, finds
    * only ids and shared aliases.
    */
-  lookUp(idOrAlias: string, user?: VoiceUser): OfferedVoice | undefined;
+  lookUp(idOrAlias: string): OfferedVoice | undefined;
   /** Like `lookUp`, but throws `voice_not_found` if the voice does not exist. */
   find(idOrAlias: string): OfferedVoice;
   findCurrent: FindCurrent;
-  /** Returns the default voice of the settings (empty if there is none) and the id of the chosen default voice. */
-  preferences(): { setting: string; chosen: string | undefined };
+  /** Returns the most similar usable name; undefined if no name is similar. */
+  nearest(given: string): string | undefined;
+  /** The voice of callers who name none. */
+  findDefault(): DefaultVoice;
+  /** The voices that the user may use. Other voices do not exist for this user. */
+  usableBy(user: VoiceUser): Voices;
+  /** Whether the voice is cloned from a person, who can withdraw consent. */
+  isCloned(voiceId: string): boolean;
+  /** Whether no voice that callers of the account may use has this alias as its id. */
+  isFree(alias: string, accountId: string | undefined): boolean;
   /** Voices of engines that are not offered, because another engine has a voice with the same id. */
   leftOut(): readonly Voice[];
 }
@@ -147,22 +154,34 @@ export function createVoices(
     const named = candidates.find((each) => each && !isOfAnother(each, user) && mayUse(each, user));
     return named ?? (byId && mayUse(byId, user) ? byId : undefined);
   };
-  return {
-    list() {
+  const findCurrent = createFindCurrent(readChanges);
+  const viewOf = (user?: VoiceUser): Voices => {
+    const own = (idOrAlias: string) => lookUp(idOrAlias, user);
+    const listOwn = () => {
       refresh();
-      return list;
-    },
-    isCloned: (voiceId) => lookUp(voiceId)?.voice.kind === 'cloned',
-    lookUp,
-    // The user is unknown here, so no similar names are suggested.
-    find: (idOrAlias) => lookUp(idOrAlias) ?? voiceNotFound(idOrAlias, []),
-    findCurrent: createFindCurrent(readChanges),
-    preferences: () => ({ setting: preferred, chosen: stored.chosen }),
-    leftOut() {
-      refresh();
-      return leftOut;
-    },
+      return user ? list.filter((offered) => mayUse(offered, user)) : list;
+    };
+    return {
+      list: listOwn,
+      lookUp: own,
+      // Without a user, no similar names are suggested.
+      find: (idOrAlias) => own(idOrAlias) ?? voiceNotFound(user && nearestVoice(idOrAlias, listOwn())),
+      findCurrent,
+      nearest: (given) => nearestVoice(given, listOwn()),
+      findDefault: () => defaultAmong(listOwn(), preferred, stored.chosen),
+      usableBy: viewOf,
+      isCloned: (voiceId) => lookUp(voiceId)?.voice.kind === 'cloned',
+      isFree(alias, accountId) {
+        refresh();
+        return isOfAnother(all.get(alias), { accountId });
+      },
+      leftOut() {
+        refresh();
+        return leftOut;
+      },
+    };
   };
+  return viewOf();
 }
 
 type Seen = readonly Pick<Engine, 'voices' | 'blending'>[];
@@ -252,28 +271,13 @@ function offerStored(
   return { voice: { ...voice, engine: first?.engine ?? '' }, status, bindings, kept };
 }
 
-/** The voices that the user may use. Other voices do not exist for this user. */
-export function voicesFor(voices: Voices, user: VoiceUser): Voices {
-  const lookUp = (idOrAlias: string) => voices.lookUp(idOrAlias, user);
-  const list = () => voices.list().filter((offered) => mayUse(offered, user));
-  return {
-    isCloned: voices.isCloned,
-    preferences: voices.preferences,
-    leftOut: voices.leftOut,
-    findCurrent: voices.findCurrent,
-    list,
-    lookUp,
-    find: (idOrAlias) => lookUp(idOrAlias) ?? voiceNotFound(idOrAlias, list()),
-  };
-}
-
 function mayUse({ voice, kept }: OfferedVoice, user: VoiceUser): boolean {
   if (user.voiceIds && !user.voiceIds.includes(voice.voiceId)) return false;
   return !kept || kept.access === 'everyone' || user.usesAllVoices === true || ownerOf(kept, user) === 'self';
 }
 
 /** Whether the voice does not exist, or is private to another account. */
-export const isOfAnother = (offered: OfferedVoice | undefined, user: VoiceUser): boolean =>
+const isOfAnother = (offered: OfferedVoice | undefined, user: VoiceUser): boolean =>
   !offered || (offered.kept?.access === 'private' && ownerOf(offered.kept, user) === 'other');
 
 export function ownerOf(kept: Pick<StoredVoice, 'ownerId'> | undefined, { accountId }: VoiceUser): VoiceOwner {
@@ -318,7 +322,7 @@ interface Named {
 }
 
 /** Returns the most similar usable name; undefined if no name is similar. */
-export function nearestVoice(given: string, usable: readonly Named[]): string | undefined {
+function nearestVoice(given: string, usable: readonly Named[]): string | undefined {
   const ids = new Map<string, string>();
   const add = (name: string, voiceId: string) => void (ids.has(name) || ids.set(name, voiceId));
   for (const { voice, aliases } of usable) for (const name of [voice.voiceId, ...aliases]) add(name, name);
@@ -329,8 +333,7 @@ export function nearestVoice(given: string, usable: readonly Named[]): string | 
   return nearest === undefined ? undefined : ids.get(nearest);
 }
 
-function voiceNotFound(given: string, usable: readonly Named[]): never {
-  const meant = nearestVoice(given, usable);
+function voiceNotFound(meant: string | undefined): never {
   if (meant === undefined) throw new Failure('voice_not_found');
   const message = `Voice not found; did you mean ${meant}? GET /api/voices lists the voices of this key.`;
   throw new Failure('voice_not_found', { message, meant });
@@ -345,15 +348,15 @@ export interface DefaultVoice {
   source: DefaultSource;
   /** The chosen voice, even if SONANT_DEFAULT_VOICE overrides the choice; undefined if no existing voice is chosen. */
   chosen: OfferedVoice | undefined;
+  /** The id of the chosen voice, even if the voice does not exist, and the default voice of the settings, if any. */
+  chosenId: string | undefined;
+  setting: string;
 }
 
-/** Finds the default voice among these voices, such as those of one user. */
-export function findDefault(voices: Voices): DefaultVoice {
-  const { setting, chosen } = voices.preferences();
-  const list = voices.list();
+function defaultAmong(list: readonly OfferedVoice[], setting: string, chosenId: string | undefined): DefaultVoice {
   const offered = list.find(({ status, bindings }) => status === 'ready' && bindings.length > 0);
   const isOffered = (name = '') =>
     offered !== undefined && (offered.voice.voiceId === name || offered.aliases.includes(name));
-  const source = isOffered(setting) ? 'setting' : isOffered(chosen) ? 'choice' : 'order';
-  return { offered, source, chosen: list.find(({ voice }) => voice.voiceId === chosen) };
+  const source = isOffered(setting) ? 'setting' : isOffered(chosenId) ? 'choice' : 'order';
+  return { offered, source, chosen: list.find(({ voice }) => voice.voiceId === chosenId), chosenId, setting };
 }

@@ -1,10 +1,12 @@
 // Tests 200 texts by language models, spoken while they are written. Without pauses in the writing, the audio equals
 // that of the whole text; with a pause, every word is still spoken once, completely and in the same position.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { atOnce } from '../../src/platform/runtime/steps.ts';
+import { bestCasting } from '../../src/speech/cast.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
-import { bestCasting, createPlan } from '../../src/speech/plan.ts';
+import { createPlan } from '../../src/speech/plan.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
 import { modelTexts, toPieces } from '../model-texts.ts';

@@ -12,7 +12,6 @@ import { type Clip, createDelivery, type Delivery } from '../../src/clips/delive
 import { openLocalClips } from '../../src/clips/stores/local-clips.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { openSqlite } from '../../src/platform/store/sqlite.ts';
-import { estimateSpeech } from '../../src/speech/estimate.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
 import { createVoices } from '../../src/speech/voice.ts';
@@ -156,7 +155,7 @@ test('identical concurrent requests share one synthesis, which goes on when one 
 
 test('an estimate is near what comes out, and costs the engine nothing', async () => {
   const text = 'The old harbour master walked slowly along the stone pier. Nobody knew why.';
-  const estimate = await estimateSpeech(await plan({ text }), new AbortController().signal);
+  const estimate = await (await plan({ text })).estimate(new AbortController().signal);
   expect(tone.counts.begun).toBe(0);
   expect(estimate).toMatchObject({ chars: 75, segmentCount: expect.any(Number), warnings: [] });
   const delivered = await deliver({ text });

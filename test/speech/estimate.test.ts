@@ -1,6 +1,5 @@
 // Tests that estimates for long texts yield to the event loop, and stop when their callers disconnect.
 import { expect, test } from 'vitest';
-import { estimateSpeech } from '../../src/speech/estimate.ts';
 import { createPlan } from '../../src/speech/plan.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { countTurns } from '../count-turns.ts';
@@ -13,7 +12,7 @@ const plan = () => createPlan(parseSpeechRequest(fields), { callerId: 'a' }, { v
 
 test('a long text lets the event loop go on many times', async () => {
   const turns = await countTurns(async () => {
-    const estimate = await estimateSpeech(await plan(), new AbortController().signal);
+    const estimate = await (await plan()).estimate(new AbortController().signal);
     expect(estimate.segmentCount).toBeGreaterThan(100);
   });
   expect(turns).toBeGreaterThan(10);
@@ -21,7 +20,7 @@ test('a long text lets the event loop go on many times', async () => {
 
 test('an estimate whose caller has left ends', async () => {
   const leaving = new AbortController();
-  const estimate = estimateSpeech(await plan(), leaving.signal);
+  const estimate = (await plan()).estimate(leaving.signal);
   const left = new Error('left');
   leaving.abort(left);
   await expect(estimate).rejects.toBe(left);

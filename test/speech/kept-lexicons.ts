@@ -1,5 +1,5 @@
 // Provides lexicons for speech, without a store.
-import type { Lexicons, OfferedLexicon } from '../../src/speech/request-lexicons.ts';
+import type { Lexicons, OfferedLexicon } from '../../src/speech/text-reading.ts';
 import type { LexiconEntry } from '../../src/text/lexicon.ts';
 import { compileLexicon } from '../text/compile-lexicon.ts';
 

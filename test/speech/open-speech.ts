@@ -1,10 +1,10 @@
 // Opens speech with the tone engine for tests, with common requests and checks.
 import { onTestFinished } from 'vitest';
-import type { Lexicons } from '../../src/speech/request-lexicons.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import type { StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createSpeech } from '../../src/speech/synthesize.ts';
+import type { Lexicons } from '../../src/speech/text-reading.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { collectSpeech } from './collect-speech.ts';

@@ -1,8 +1,10 @@
 // Tests how audio is prefetched. In the tests, words stand for cuts, and their letters for audio.
+
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Pace } from '../../src/platform/pace.ts';
-import { type CutSource, Prefetch } from '../../src/speech/prefetch.ts';
+import type { CutSource } from '../../src/speech/plan.ts';
+import { Prefetch } from '../../src/speech/prefetch.ts';
 
 /** Starts speech at once. */
 function start(pieces: AsyncGenerator<string>): AsyncGenerator<string> {

@@ -1,11 +1,13 @@
 // Tests lexicons of requests and of voices, through `streamSpeech` with the tone engine: which are used, what is
 // charged, which ids are refused, and their part in the cache key.
+
 import { expect, test } from 'vitest';
 import { noTexts } from '../../src/library/voices/voice-rows.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { atOnce } from '../../src/platform/runtime/steps.ts';
+import { bestCasting } from '../../src/speech/cast.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
-import { bestCasting, createPlan } from '../../src/speech/plan.ts';
+import { createPlan } from '../../src/speech/plan.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createVoices } from '../../src/speech/voice.ts';
@@ -142,7 +144,7 @@ test('the cache key has the content of the lexicons, and not their ids', async (
     const voices = createVoices([tone], { stored: new StoredVoices(stored) });
     const request = parseSpeechRequest({ voice_id: 'bound', text: 'AWS.', lexicon_ids });
     const caller = { callerId: 'test', accountId: 'test' };
-    return (await createPlan(request, caller, { voices, lexicons: keepLexicons(kept) })).keyOf(bestCasting);
+    return (await createPlan(request, caller, { voices, lexicons: keepLexicons(kept) })).keyOf();
   };
   const none = await keyOf({}, []);
   const one = await keyOf({ aws }, ['aws']);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
 import { noTexts } from '../../src/library/voices/voice-rows.ts';
 import { ofEveryone, type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
-import { createVoices, findDefault, isSpokenBy, type OfferedVoice, voicesFor } from '../../src/speech/voice.ts';
+import { createVoices, isSpokenBy, type OfferedVoice } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
 
 const keptVoice = (voiceId: string): StoredVoice => ({
@@ -76,7 +76,7 @@ test('an alias is found until a voice has it as its id, and again when that has 
   stored.name('alloy', ofEveryone, undefined);
   stored.chosen = 'tone-high';
   expect([look('alloy'), voices.list()[0]!.voice.voiceId]).toEqual([undefined, 'tone-high']);
-  expect(findDefault(voicesFor(voices, { voiceIds: ['tone-low'] }))).toMatchObject({
+  expect(voices.usableBy({ voiceIds: ['tone-low'] }).findDefault()).toMatchObject({
     offered: { voice: { voiceId: 'tone-low' } },
     source: 'order',
     chosen: undefined,

@@ -1,6 +1,6 @@
 // Tests the share of sentences whose language is detected correctly, and the scores of text that is in no language.
 import { expect, test } from 'vitest';
-import { createSentenceLanguages, scoreLanguages } from '../../src/speech/guess-languages.ts';
+import { createSentenceLanguages, scoreLanguages } from '../../src/speech/text-reading.ts';
 import { beginnings, languages, typicalSets } from './declarations.ts';
 
 const shareOf = (among: readonly (typeof languages)[number][], wordCount: number) => {

@@ -4,7 +4,7 @@ import type { FormatName } from '../../audio.ts';
 import { readingPausesMs } from '../../clips.ts';
 import { type Book, type BookChapter, type BookPart, bookParts } from '../../library.ts';
 import { countChars } from '../../platform/count-chars.ts';
-import { isSpokenBy, speechFields, type Voices, voicesFor } from '../../speech.ts';
+import { isSpokenBy, speechFields, type Voices } from '../../speech.ts';
 import { pausesMsMax, toLanguageCode, toXml } from '../../text.ts';
 import { type FlagsOf, flag, formatTable, option, UsageError, withSpeechFlags } from './command.ts';
 import { flagOfField, speechFieldsOf, speechFlags } from './speech-flags.ts';
@@ -86,7 +86,7 @@ function chooseSpeech(
 ): { voiceId: string; languageCode: string | undefined } {
   if (voice !== undefined && language !== undefined) return { voiceId: voice, languageCode: language };
   const listReady = () => voices.list().filter(({ status, bindings }) => status === 'ready' && bindings.length > 0);
-  const found = voice === undefined ? listReady() : [voicesFor(voices, { usesAllVoices: true }).find(voice)];
+  const found = voice === undefined ? listReady() : [voices.usableBy({ usesAllVoices: true }).find(voice)];
   const able = found.map((each) => each.voice);
   const isWanted = bookLanguage !== '' && able.some((each) => isSpokenBy(each, bookLanguage));
   const wanted = language ?? (isWanted ? bookLanguage : undefined);

@@ -13,12 +13,10 @@ import {
   isSpokenBy,
   readRequest,
   type Speech,
-  type SpeechEventOf,
-  type SpeechInfo,
+  type SpeechEvent,
   type SpeechRequest,
   speechFields,
   type Voices,
-  voicesFor,
 } from '../../speech.ts';
 import { toLanguageCode } from '../../text.ts';
 import {
@@ -86,7 +84,7 @@ extension .c2pa: the signed statement that Sonant made the audio.`,
     const text = given ?? (await readText(flags.input, line.signal));
     const spoken = await withOpened(await line.openApp(), async ({ voices, speech, addLexicon, openSigner }) => {
       for (const each of flags.lexicon ?? []) if (!isLexiconId(each)) addLexicon(await openLexiconFile(fileOf(each)));
-      const usable = voicesFor(voices, { usesAllVoices: true });
+      const usable = voices.usableBy({ usesAllVoices: true });
       const request = await checkFlags(async () => toRequest(flags, text, format, usable));
       const isChosen =
         flags.voice !== undefined || flags.language !== undefined || line.loadConfig().fetchVoice === 'off';
@@ -167,9 +165,9 @@ function chooseVoice(voices: Voices, language: string | undefined): string {
 /** Writes the audio while it is generated. Returns a description of the audio. */
 async function writeSound(events: ReturnType<Speech['streamSpeech']>, sink: AudioSink) {
   const bar = createProgressBar(process.stderr);
-  const timestamps: SpeechEventOf<'timestamps'>[] = [];
+  const timestamps: SpeechEvent<'timestamps'>[] = [];
   const marks: object[] = [];
-  let info: SpeechInfo | undefined;
+  let info: SpeechEvent<'info'> | undefined;
   let seconds = 0;
   let bytes = 0;
   let head: Uint8Array | undefined;

@@ -4,7 +4,7 @@ import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
 import { registry } from '../../engines.ts';
 import { Failure } from '../../platform/errors.ts';
 import { questionOf } from '../../platform/runtime/nearest-name.ts';
-import { nearestVoice, type OfferedVoice } from '../../speech.ts';
+import type { OfferedVoice } from '../../speech.ts';
 import type { OpenedVoiceManagement } from '../command-line.ts';
 import { type CommandLine, formatTable, UsageError, withFlagNames, withOpened } from './command.ts';
 import { callAsOperator } from './operator-call.ts';
@@ -33,7 +33,7 @@ export async function chooseDefaultVoice(
 function findVoice({ voices }: OpenedVoiceManagement, name: string): OfferedVoice {
   const found = voices.lookUp(name);
   if (found) return found;
-  const question = questionOf(nearestVoice(name, voices.list()));
+  const question = questionOf(voices.nearest(name));
   throw new Failure('voice_not_found', {
     message: `Voice ${name} not found;${question} sonant voice list prints all voices.`,
   });
@@ -60,7 +60,7 @@ function explainDefault(
   { voices }: OpenedVoiceManagement,
   { voice_id: voiceId, source, chosen_voice_id: chosen }: Awaited<ReturnType<typeof callDefault>>,
 ): string {
-  const { setting, chosen: kept } = voices.preferences();
+  const { setting, chosenId: kept } = voices.findDefault();
   if (voiceId === null) return 'No voice can speak now.';
   if (source === 'setting' && kept !== undefined && kept !== voiceId)
     return `${voiceId} is the default voice: SONANT_DEFAULT_VOICE is ${setting} and overrides the chosen voice ${kept}.`;

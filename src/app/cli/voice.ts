@@ -7,14 +7,7 @@ import type { Fields } from '../../contract.ts';
 import { registry } from '../../engines.ts';
 import { breaksOf, exportVoice, importVoiceFile } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
-import {
-  isSpokenBy,
-  nearestVoice,
-  type OfferedVoice,
-  type VoiceAccess,
-  type Voices,
-  voiceAccesses,
-} from '../../speech.ts';
+import { isSpokenBy, type OfferedVoice, speechFields, type VoiceAccess, type Voices } from '../../speech.ts';
 import { toLanguageCode } from '../../text.ts';
 import {
   type Command,
@@ -198,8 +191,8 @@ const actions: Readonly<Record<string, Action>> = {
 const accessWords: Readonly<Record<VoiceAccess, string>> = { private: 'its owner', everyone: 'every key' };
 
 function toAccess(given: string): VoiceAccess {
-  const access = voiceAccesses.find((each) => each === given);
-  if (!access) throw new UsageError(`access must be one of ${voiceAccesses.join(', ')}`);
+  const access = speechFields.voiceAccesses.find((each) => each === given);
+  if (!access) throw new UsageError(`access must be one of ${speechFields.voiceAccesses.join(', ')}`);
   return access;
 }
 
@@ -215,7 +208,7 @@ const callAbout = async (line: CommandLine, asked: string, method: DescMethodUna
 function checkStored(voices: Voices, idOrAlias: string): string {
   const found = voices.lookUp(idOrAlias);
   if (found) return found.voice.voiceId;
-  const meant = nearestVoice(idOrAlias, voices.list());
+  const meant = voices.nearest(idOrAlias);
   const question = meant === undefined ? '' : ` Did you mean ${meant}?`;
   throw new Failure('voice_not_found', { message: `No stored voice ${idOrAlias} exists.${question}` });
 }

@@ -1,7 +1,7 @@
 // Speaks a chapter into its file. Segments that have not been stored yet are spoken and stored. All segments are then
 // encoded together, so that interruptions of the work do not change the file.
 import { encodedRateOf } from '../../audio.ts';
-import { bestCasting, cutsOf, expectedBytesOf, type Feed, type PlannedCut, type SegmentReport } from '../../speech.ts';
+import type { PlannedCut, SegmentReport } from '../../speech.ts';
 import { type MarkedText, type MarkupKind, readMarkup } from '../../text.ts';
 import { removeAudio } from '../clip-remover.ts';
 import { openClipWriter } from '../clip-writer.ts';
@@ -29,11 +29,9 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const parts = createParts(rows, row, asked.markup);
   // A document may name more voices. It is never divided into parts.
   const texts = asked.markup === 'ssml' ? [(await parts.feed.part(0)).marked] : [];
-  const { request, main, cut } = await speech.plan({ ...asked, texts }, caller);
-  const plan = await cut(bestCasting, parts.feed);
-  // No pauses are added to an SSML document, which states its own pauses.
-  const cuts =
-    request.markup === 'ssml' ? plan.cuts : withReadingPauses(cutsOf(plan.cuts), { ...request, title: row.title });
+  const plan = await speech.plan({ ...asked, texts }, caller);
+  const { request, main } = plan;
+  const addPauses = (cuts: AsyncIterable<PlannedCut>) => withReadingPauses(cuts, { ...request, title: row.title });
   const take = async (chars: number, until: AbortSignal) => {
     const present = await findCaller(job);
     const options = { signal: until, report() {}, isPart: true, needsNoSlot: true };
@@ -50,14 +48,16 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     offsetOf: parts.offsetOf,
     isVerified: request.verify !== undefined,
   });
-  const bytes = expectedBytesOf({ ...request, chars: row.chars });
+  const bytes = plan.expectedBytes(row.chars);
   const options = { clips, index, room, bytes, caller, keepMs: keepMsUnfinished, isLinked: true, isCached: false };
   await using writer = await openClipWriter(options);
   const captions = request.captions.length > 0 ? createChapterCaptions(clips, main.languageCode, parts.of) : undefined;
   let segments: readonly SegmentReport[] = [];
   let unchecked = 0;
   try {
-    for await (const event of speech.speakKept({ ...plan, cuts }, caller, signal, keep)) {
+    // No pauses are added to an SSML document, which states its own pauses.
+    const kept = { caller, signal, keep, addPauses: request.markup === 'ssml' ? undefined : addPauses };
+    for await (const event of speech.speakKept(plan, parts.feed, kept)) {
       await captions?.write(event);
       await writer.write(event);
       // The signal is not checked after the last event, because a chapter whose file is stored should be finished.
@@ -112,8 +112,8 @@ function createParts(
     offsets[index] = row.offset;
     return readMarkup(row.text, markup);
   };
-  const feed: Feed = {
-    async part(index) {
+  const feed = {
+    async part(index: number) {
       const marked = parts.get(index) ?? (await readPart(index));
       parts.set(index, marked);
       // Keeps two earlier parts, whose last segments may still be in progress.

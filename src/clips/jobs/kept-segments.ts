@@ -8,7 +8,7 @@ import { cutText } from '../../platform/count-chars.ts';
 import { toFailure } from '../../platform/errors.ts';
 import { join, samplesOf, secondsOf } from '../../platform/pcm.ts';
 import { createId } from '../../platform/runtime/id.ts';
-import type { KeepSegment, PlannedCut, SegmentChecks } from '../../speech.ts';
+import type { PlannedCut } from '../../speech.ts';
 import { readFile, storeFile } from '../beside-audio.ts';
 import type { ClipStore } from '../stores/clip-store.ts';
 import type { ChapterId } from './job-leases.ts';
@@ -32,6 +32,13 @@ export interface KeepSegmentsOptions {
   isVerified: boolean;
 }
 
+type AskedSegment = [
+  speak: (isAgain: boolean) => Promise<readonly SpokenPcm[]>,
+  signal: AbortSignal,
+  /** Receives the checks of spoken and of stored segments. */
+  checks: Map<PlannedCut, SegmentCheck>,
+];
+
 interface Taken {
   /** Id of the key that is charged. */
   keyId: string;
@@ -51,7 +58,8 @@ export class SegmentFault extends Error {
   }
 }
 
-export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
+/** Returns the function with which `speakKept` stores segments. */
+export function keepSegments(options: KeepSegmentsOptions) {
   const { id, rows, clips, holder, leaseUntilMs, take, offsetOf, isVerified } = options;
   const countOwn = createCount();
   let next = 0;
@@ -78,9 +86,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
 
   async function* keep(
     { cut, segment, chars, charsUpTo }: { cut: PlannedCut; segment: number; chars: number; charsUpTo: number },
-    speak: (isAgain: boolean) => Promise<readonly SpokenPcm[]>,
-    signal: AbortSignal,
-    checks: SegmentChecks,
+    ...[speak, signal, checks]: AskedSegment
   ): AsyncGenerator<SpokenPcm> {
     const fingerprint = fingerprintOf(cut);
     const before = await rows.findSegment(id, segment);
@@ -133,10 +139,10 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     if (spoken) yield spoken;
   }
 
-  return (cut, speak, signal, checks) => {
+  return (cut: PlannedCut, ...asked: AskedSegment) => {
     const chars = countOwn(cut);
     soFar.chars += chars;
-    return keep({ cut, segment: next++, chars, charsUpTo: soFar.chars }, speak, signal, checks);
+    return keep({ cut, segment: next++, chars, charsUpTo: soFar.chars }, ...asked);
   };
 }
 

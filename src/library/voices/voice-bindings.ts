@@ -4,7 +4,7 @@
 import type { VoiceUser } from '../../accounts.ts';
 import { type Blend, type Engine, languagesOfBlend, type Voice } from '../../engines.ts';
 import type { FieldViolation } from '../../platform/errors.ts';
-import { isSpokenBy, type OfferedVoice, type Voices, voicesFor } from '../../speech.ts';
+import { isSpokenBy, type OfferedVoice, type Voices } from '../../speech.ts';
 import { faultTo, type VoiceFields } from './voice-fields.ts';
 import type { BindingRecord } from './voice-from-row.ts';
 
@@ -41,7 +41,7 @@ export function checkSpoken(
 
 /** Returns the engines with only the voices that the user may use. */
 export function enginesFor(engines: readonly Engine[], voices: Voices, user: VoiceUser): readonly BindableEngine[] {
-  const usable = voicesFor(voices, user);
+  const usable = voices.usableBy(user);
   return engines.map((engine) => ({
     name: engine.name,
     voices: engine.voices.filter(({ voiceId }) => usable.lookUp(voiceId)?.voice.voiceId === voiceId),
@@ -123,7 +123,7 @@ function checkBlend(blend: Blend, voices: Voices, user: VoiceUser, faults: Field
   const own: FieldViolation[] = [];
   const fault = faultTo(own);
   if (blend.length === 0) fault('blend', 'length', 'must not be empty');
-  const usable = voicesFor(voices, user);
+  const usable = voices.usableBy(user);
   const parts = blend.map(({ voiceId }, i) => {
     const offered = usable.lookUp(voiceId);
     const found = findPart(offered?.voice.voiceId === voiceId ? offered : undefined);

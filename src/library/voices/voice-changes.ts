@@ -5,7 +5,7 @@
 import type { Actor } from '../../accounts.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { createId } from '../../platform/runtime/id.ts';
-import { type Voices, type VoiceTexts, voicesFor } from '../../speech.ts';
+import type { Voices, VoiceTexts } from '../../speech.ts';
 import type { VoiceCache } from './voice-cache.ts';
 import type { BindingRecord, ConsentRecord } from './voice-from-row.ts';
 import type { VoiceChange, VoiceRow, VoiceRows } from './voice-rows.ts';
@@ -23,7 +23,7 @@ export function createVoiceChanges(
   voices: Voices,
 ) {
   const isTaken = (voiceId: string, actor: Actor): boolean =>
-    voices.lookUp(voiceId)?.voice.voiceId === voiceId || voicesFor(voices, actor).lookUp(voiceId) !== undefined;
+    voices.lookUp(voiceId)?.voice.voiceId === voiceId || voices.usableBy(actor).lookUp(voiceId) !== undefined;
   return {
     async apply(voiceId: string, decide: (row: VoiceRow | undefined) => VoiceChange): Promise<void> {
       await rows.change(voiceId, decide);

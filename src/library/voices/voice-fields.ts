@@ -6,14 +6,7 @@ import { type CloneVoiceRequest, CreateVoiceRequestSchema, type VoiceSpec } from
 import type { Actor, VoiceUser } from '../../accounts.ts';
 import { checkRules, Violations } from '../../contract.ts';
 import { Failure, type FieldReason, type FieldViolation } from '../../platform/errors.ts';
-import {
-  isOfAnother,
-  type Lexicons,
-  type OfferedVoice,
-  type VoiceAccess,
-  type Voices,
-  voicesFor,
-} from '../../speech.ts';
+import type { Lexicons, OfferedVoice, VoiceAccess, Voices } from '../../speech.ts';
 import { toLanguageCode } from '../../text.ts';
 import { ofEveryone, type VoiceChange, type VoiceRow } from './voice-rows.ts';
 
@@ -80,10 +73,10 @@ export function toAliasChange(
       if (alias === voiceId) return [{ field, reason: 'conflict', message: 'is the id of the voice itself' }];
       const holder = held.find((each) => each.alias === alias);
       // `held` lacks the ids of engine voices, which are not stored.
-      if (holder?.voiceId === alias || !isOfAnother(findById(alias), { accountId }))
+      if (holder?.voiceId === alias || !voices.isFree(alias, accountId))
         return [{ field, reason: 'taken', message: 'is the id of another voice' }];
       const other = holder && findById(holder.voiceId);
-      return other ? [{ field, reason: 'taken', message: takenBy(other, voicesFor(voices, actor)) }] : [];
+      return other ? [{ field, reason: 'taken', message: takenBy(other, voices.usableBy(actor)) }] : [];
     });
     if (details.length > 0) throw new Failure('invalid_request', { details });
   };

@@ -10,7 +10,7 @@ import type { BlendPart } from '../../engines.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { createId } from '../../platform/runtime/id.ts';
 import { toSnakeCase } from '../../platform/store/row-store.ts';
-import { speechFields, type VoiceAccess, type VoiceTexts, voiceAccesses } from '../../speech.ts';
+import { speechFields, type VoiceAccess, type VoiceTexts } from '../../speech.ts';
 import type { Vault } from './clone-vault.ts';
 import { toNewRow } from './voice-changes.ts';
 import { breaksOf, checkLanguages, faultTo } from './voice-fields.ts';
@@ -136,8 +136,9 @@ function parseFile(text: string): VoiceFile {
   const texts = textsOf(Object.fromEntries(textNames.map((name) => [name, textOf(toSnakeCase(name))])));
   const labels = isTexts(file.labels) ? file.labels : {};
   const { owner = null, access: given = 'everyone' } = file;
-  const access = voiceAccesses.find((each) => each === given);
-  if (!access) fault('access', 'enum', `must be one of ${voiceAccesses.join(', ')}`, voiceAccesses);
+  const access = speechFields.voiceAccesses.find((each) => each === given);
+  if (!access)
+    fault('access', 'enum', `must be one of ${speechFields.voiceAccesses.join(', ')}`, speechFields.voiceAccesses);
   faults.push(...breaksOf({ voiceId, ...texts, labels }));
   if (!isOwner(owner)) fault('owner', 'format', 'must be the id of an account, or null');
   const codes = Array.isArray(file.language_codes) ? file.language_codes.map(String) : [];

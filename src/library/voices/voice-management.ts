@@ -4,16 +4,7 @@
 import { type Actor, toRecordEntry } from '../../accounts.ts';
 import type { Engine } from '../../engines.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
-import {
-  type Lexicons,
-  lookUpLexicons,
-  type OfferedVoice,
-  type StoredBinding,
-  type StoredVoice,
-  type VoiceStatus,
-  type Voices,
-  voicesFor,
-} from '../../speech.ts';
+import { type Lexicons, lookUpLexicons, type OfferedVoice, type StoredVoice, type Voices } from '../../speech.ts';
 import type { CloneMaking, PreparedClone } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import { checkSpeakers, checkSpoken, enginesFor, type SpeakerChecks } from './voice-bindings.ts';
@@ -62,7 +53,7 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
 
   /** Returns the voice if the actor may change it. */
   const findToChange = (voiceId: string, actor: Actor): OfferedVoice => {
-    const offered = voicesFor(voices, actor).find(voiceId);
+    const offered = voices.usableBy(actor).find(voiceId);
     checkMayChange(offered.kept, actor);
     return offered;
   };
@@ -140,7 +131,7 @@ const createDefaultChoice =
       throw new Failure('access_denied', {
         message: 'A key that is limited to certain voices cannot choose the default voice.',
       });
-    const offered = idOrAlias === undefined ? undefined : voicesFor(voices, actor).find(idOrAlias);
+    const offered = idOrAlias === undefined ? undefined : voices.usableBy(actor).find(idOrAlias);
     if (offered?.kept?.access === 'private')
       throw notPossible('is private; the default voice must be available to everyone');
     const voiceId = offered?.voice.voiceId ?? '';
@@ -231,7 +222,7 @@ function toStoredRow(
 /** The state of a voice before a change, with only the parts that the checks need. */
 interface Speaking {
   voiceId: string;
-  status: VoiceStatus | 'deleted';
+  status: StoredVoice['status'] | 'deleted';
   bindings: readonly BindingRecord[];
   languageCodes: readonly string[];
 }
@@ -253,7 +244,7 @@ function toSpeaking({ voice, kept, bindings }: OfferedVoice): Speaking {
 }
 
 /** Converts a binding for `checkChange`, which does not need the id of a clone. */
-function toRecord(bound: StoredBinding): BindingRecord {
+function toRecord(bound: StoredVoice['bindings'][number]): BindingRecord {
   if ('openClone' in bound)
     return { engine: bound.engine, cloneId: '', gainDb: bound.gainDb, languageCodes: bound.languageCodes };
   return 'blend' in bound ? { engine: bound.engine, speakerId: '', blend: bound.blend } : bound;

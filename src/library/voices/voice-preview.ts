@@ -3,7 +3,7 @@
 import { SynthesizeSpeechRequestSchema } from '../../../gen/sonant/v1/speech_pb.ts';
 import type { Caller } from '../../accounts.ts';
 import type { Delivery } from '../../clips.ts';
-import { noLexicons, readRequest, type Speech, type Voices, voicesFor } from '../../speech.ts';
+import { readRequest, type Speech, type Voices } from '../../speech.ts';
 
 interface VoicePreview {
   audio: Uint8Array;
@@ -25,7 +25,7 @@ interface VoicePreviewOptions {
 export const createVoicePreview =
   ({ speech, voices, delivery }: VoicePreviewOptions): PreviewVoice =>
   async (voiceId, caller, signal) => {
-    const { voice } = voicesFor(voices, caller).find(voiceId);
+    const { voice } = voices.usableBy(caller).find(voiceId);
     const [languageCode = 'en'] = voice.languageCodes;
     const text = sampleTextFor(languageCode);
     const { request } = readRequest(SynthesizeSpeechRequestSchema, {
@@ -36,7 +36,7 @@ export const createVoicePreview =
       sample_rate: 24_000,
       return_format: 'buffer',
     });
-    const planned = await speech.plan(request, owner, noLexicons);
+    const planned = await speech.plan(request, owner, { hasLexicons: false });
     const { open } = await delivery.deliver(planned, owner, signal, { fresh: false });
     return { audio: Buffer.concat(await Array.fromAsync(open())), contentType: 'audio/mpeg', text };
   };

@@ -8,7 +8,7 @@ import { createVoiceManagement, type VoiceManagement } from '../../../src/librar
 import { createVoiceRows } from '../../../src/library/voices/voice-rows.ts';
 import type { Failure } from '../../../src/platform/errors.ts';
 import type { Topic } from '../../../src/platform/store/row-store.ts';
-import { noLexicons } from '../../../src/speech/request-lexicons.ts';
+import { noLexicons } from '../../../src/speech/text-reading.ts';
 import { createVoices, isSpokenBy } from '../../../src/speech/voice.ts';
 import { openTone } from '../../engines/tone-engine.ts';
 import { openSqliteInFolder, withNotices } from '../../platform/store/open-test-store.ts';

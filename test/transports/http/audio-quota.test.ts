@@ -2,7 +2,7 @@
 // refused before synthesis, and that recently acknowledged audio stays.
 import type { Readable } from 'node:stream';
 import { beforeEach, expect, test } from 'vitest';
-import { expectedBytesOf } from '../../../src/speech/estimate.ts';
+import { expectedBytesOf } from '../../../src/speech/plan.ts';
 import { isDistributed } from '../../distributed/storage.ts';
 import { parseSpeechRequest } from '../../speech/parse-request.ts';
 import { bytesOf, errorOf, openTestGateway, type TestGateway } from './open-gateway.ts';

@@ -1,6 +1,6 @@
 // Tests that audio that is removed for any reason is also removed from memory, and that all its requests are counted.
 import { expect, test } from 'vitest';
-import { expectedBytesOf } from '../../../src/speech/estimate.ts';
+import { expectedBytesOf } from '../../../src/speech/plan.ts';
 import { parseSpeechRequest } from '../../speech/parse-request.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 

@@ -9,7 +9,7 @@ import { type AudioFormat, audioFormats } from '../../../src/audio/formats.ts';
 import type { Delivery } from '../../../src/clips/delivery.ts';
 import type { Engine, Voice } from '../../../src/engines/engine.ts';
 import { Failure, type FieldViolation } from '../../../src/platform/errors.ts';
-import type { CutPlan, Plan } from '../../../src/speech/plan.ts';
+import { type CutPlan, expectedBytesOf, type Plan } from '../../../src/speech/plan.ts';
 import type { SpeechRequest } from '../../../src/speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../../../src/speech/speech-events.ts';
 import { createVoices, isSpokenBy } from '../../../src/speech/voice.ts';
@@ -74,10 +74,20 @@ export function openShortSpeech() {
 
   const plan = async (request: SpeechRequest, _caller: Caller): Promise<Plan> => {
     check(request);
+    const unplanned = () => Promise.reject(new Error('nothing is planned'));
     const cut = async () => ({ cuts: [].values(), info: { warnings: [] } }) as unknown as CutPlan;
     const voice = voices.find(request.voiceId);
     const main = { offered: voice, languageCode: request.languageCode, bindings: [] };
-    return { request, main, ended: undefined, check() {}, keyOf: () => '', cut };
+    return {
+      request,
+      main,
+      ended: undefined,
+      check() {},
+      keyOf: () => '',
+      cut,
+      expectedBytes: () => expectedBytesOf(request),
+      estimate: unplanned,
+    };
   };
 
   async function* stream({ request }: Plan, _caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent> {

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Accounts } from '../../../accounts.ts';
 import { isTicketId, type SpeechOperations, speechOperations, type Ticket } from '../../../api.ts';
 import { Failure } from '../../../platform/errors.ts';
-import type { ReadRequest, SpeechEvent, SpeechInfo } from '../../../speech.ts';
+import type { ReadRequest, SpeechEvent } from '../../../speech.ts';
 import { fromThrown } from '../../net/failure-reply.ts';
 import { type Admission, abortOnClose, limitReporter } from '../admission.ts';
 import { sendPieces } from '../body-writer.ts';
@@ -145,7 +145,9 @@ function readStream(stream: ResumableStream, from: number, { raw }: FastifyReply
 }
 
 /** Reads the events up to and including the first audio. */
-async function firstEvents(events: AsyncIterator<SpeechEvent>): Promise<{ info: SpeechInfo; begun: StreamEvent[] }> {
+async function firstEvents(
+  events: AsyncIterator<SpeechEvent>,
+): Promise<{ info: SpeechEvent<'info'>; begun: StreamEvent[] }> {
   const begun: StreamEvent[] = [];
   for (let next = await events.next(); !next.done; next = await events.next()) {
     begun.push(next.value);
@@ -156,7 +158,7 @@ async function firstEvents(events: AsyncIterator<SpeechEvent>): Promise<{ info: 
   return { info, begun };
 }
 
-const headersOf = (request: FastifyRequest, info: SpeechInfo, { ignored }: ReadRequest): SpeechHeaders => {
+const headersOf = (request: FastifyRequest, info: SpeechEvent<'info'>, { ignored }: ReadRequest): SpeechHeaders => {
   const { 'content-type': _, 'Content-Disposition': __, ...headers } = soundHeaders(info, 'streaming');
   return { ...headers, ...resultHeaders(info), ...linkHeaders(info), ...ignoredHeaders(request, ignored) };
 };

@@ -6,7 +6,7 @@ import { parseIdempotencyKey, type SpeechOperations, speechOperations, toEstimat
 import { writeMessage } from '../../../contract.ts';
 import { Failure, type FieldViolation } from '../../../platform/errors.ts';
 import { mapped } from '../../../platform/runtime/mapped.ts';
-import { type ReadRequest, type SpeechEvent, type SpeechInfo, toStoredRequest } from '../../../speech.ts';
+import { type ReadRequest, type SpeechEvent, toStoredRequest } from '../../../speech.ts';
 import { asksFor, isFreshWanted } from '../../net/headers.ts';
 import { run, stream } from '../admission.ts';
 import { sendPieces } from '../body-writer.ts';
@@ -136,7 +136,7 @@ async function sendStream(
 /** Reads the info of a stream, and its first audio. */
 export async function beginSound(
   events: AsyncIterable<SpeechEvent>,
-): Promise<{ info: SpeechInfo; pieces: AsyncIterable<Uint8Array> }> {
+): Promise<{ info: SpeechEvent<'info'>; pieces: AsyncIterable<Uint8Array> }> {
   const iterator = events[Symbol.asyncIterator]();
   const { value: info } = await iterator.next();
   if (info?.type !== 'info') throw new Error('a stream began without its info');

@@ -12,7 +12,7 @@ import {
   type CaptionKind,
   type ReadRequest,
   readRequest,
-  type SpeechInfo,
+  type SpeechEvent,
   type SpeechRequest,
   toRequest,
 } from '../../../speech.ts';
@@ -78,7 +78,7 @@ export type SpeechHeaders = Partial<Record<ReplyHeaderName, string>>;
 
 /** Headers for audio in the body. */
 export function soundHeaders(
-  { audioId, voice, format, chars, sampleRateHz }: SpeechInfo | Clip,
+  { audioId, voice, format, chars, sampleRateHz }: SpeechEvent<'info'> | Clip,
   method: 'rest' | 'streaming',
 ): SpeechHeaders & Record<'content-type', string> {
   const { name, contentType, extension } = audioFormats[format];
@@ -95,7 +95,7 @@ export function soundHeaders(
 }
 
 /** Headers for any audio, with its duration if it is known. */
-export const resultHeaders = (result: SpeechInfo | Clip): SpeechHeaders => ({
+export const resultHeaders = (result: SpeechEvent<'info'> | Clip): SpeechHeaders => ({
   'X-Audio-Id': result.audioId,
   'X-Cache': 'cached' in result && result.cached ? 'HIT' : 'MISS',
   ...(result.warnings.length > 0 && { 'X-Warnings': result.warnings.join(', ') }),
@@ -125,7 +125,7 @@ export const wholeHeaders = (facts: Clip): WholeHeaders => ({
   'content-length': String(facts.byteCount),
 });
 
-export const linkHeaders = ({ audioUrl, expiresAt }: SpeechInfo): SpeechHeaders =>
+export const linkHeaders = ({ audioUrl, expiresAt }: SpeechEvent<'info'>): SpeechHeaders =>
   audioUrl && expiresAt ? { 'X-Audio-Url': audioUrl, 'X-Audio-Expires': expiresAt.toISOString() } : {};
 
 const captionHeaderNames: Readonly<Record<CaptionKind, ReplyHeaderName>> = {
