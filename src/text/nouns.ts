@@ -67,7 +67,7 @@ export class Nouns {
     }
     this.#magnitudes = new Map(
       toRows(money.magnitudes).flatMap(([keys, noun]) =>
-        keys.split(' ').map((key) => [key, this.toNoun(noun)] as const),
+        keys.split(' ').map((key) => [key.replaceAll('_', ' '), this.toNoun(noun)] as const),
       ),
     );
   }

@@ -38,8 +38,8 @@ function versionRule(v: Verbalizer): Rule {
   return rule(
     String.raw`(?!\d\d?\.\d\d?\.(?:19|20)\d\d(?!\d))(\d{1,6}(?:\.\d{1,6}){1,6})(?![\d%€$]|,\d| [%€$])`,
     ([, written], place) =>
-      isBefore.test(textBefore(place, 24)) ||
-      (isAfter.test(textBefore(place, 80)) && !isOther.test(textAfter(place, written!.length, 12)))
+      (isBefore.test(textBefore(place, 24)) || isAfter.test(textBefore(place, 80))) &&
+      !isOther.test(textAfter(place, written!.length, 12))
         ? sayParts(v, written!)
         : undefined,
   );
@@ -166,8 +166,8 @@ function moneyRules(v: Verbalizer): Rule[] {
     return `${v.count(amount, noun, inCase)}${noun.names.length > 1 ? v.of(name) : ' '}${name}`;
   };
   const last = rule(
-    String.raw`(${amountSource})(?:,[-–—]{1,2})?${scale}(?: ?|-(?=[€$£]-\p{L}))${currency}(?![\p{L}\d]|(?<=[$€£]) ?\d)`,
-    ([, amount, magnitude, written], place) => say(amount!, magnitude, written!, place),
+    String.raw`(${amountSource})(?:,[-–—]{1,2})?${scale}(?: ?|-(?=[€$£]-\p{L}))${currency}(?: (${codeSource}))?(?![\p{L}\d]|(?<=[$€£]) ?\d)`,
+    ([, amount, magnitude, written, exact], place) => say(amount!, magnitude, exact ?? written!, place),
   );
   const first = rule(
     `${startSource}${currency} ?(-?${amountSource})(?:,[-–—]{1,2})?${scale}(?: ?${currency}(?![\\p{L}\\d]| ?\\d))?`,
