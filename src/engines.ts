@@ -43,3 +43,4 @@ export { type EnginesOptions, openEngines } from './engines/open-engines.ts';
 // How speech is checked
 
 export type { Heard, SpeechFault } from './engines/speech-check.ts';
+export { openVoiceDurations } from './engines/voice-durations.ts';

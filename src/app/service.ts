@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Accounts, openAccounts } from '../accounts.ts';
 import { createOperations, createRunner, openJobHandlers, type Runner } from '../api.ts';
 import { openClips, openProvenance } from '../clips.ts';
-import type { EngineDefinition } from '../engines.ts';
+import { type EngineDefinition, openVoiceDurations } from '../engines.ts';
 import { openLibrary, openModels } from '../library.ts';
 import type { Failure } from '../platform/errors.ts';
 import { asConfigError } from '../platform/runtime/config-mistakes.ts';
@@ -194,8 +194,11 @@ export async function openService(options: {
 async function openSpeaking(opening: Opening, { store, clips }: Awaited<ReturnType<typeof openStored>>) {
   const { config, definitions, log, opened, metrics, tracing, onFault } = opening;
   const gateways: Gateway[] = [];
-  const purge = (due: ReadonlyMap<string, number>) => {
+  const durations = await openVoiceDurations(store, onFault);
+  opened.defer(durations.close);
+  const purge = async (due: ReadonlyMap<string, number>) => {
     for (const gateway of gateways) for (const voiceId of due.keys()) gateway.forgetVoice(voiceId);
+    for (const voiceId of due.keys()) await durations.forget(voiceId);
     return clips.purgeVoices(due);
   };
   const keeping = await openLibrary(opening, store, purge);
@@ -205,6 +208,7 @@ async function openSpeaking(opening: Opening, { store, clips }: Awaited<ReturnTy
     ...keeping.sources,
     metrics,
     isTraced: tracing !== undefined,
+    durations,
     log: (level, message, facts) => log[level](message, facts),
   });
   opened.defer(core.close);

@@ -14,7 +14,7 @@ import { type Run, SegmentReader } from './reader.ts';
 import { type RunPace, runEngine } from './run.ts';
 import { isSoundFault } from './sound-check.ts';
 import { createSpeechCheck, type Heard, type SpeechFault } from './speech-check.ts';
-import { createVoiceDurations } from './voice-durations.ts';
+import { createVoiceDurations, type VoiceDurations } from './voice-durations.ts';
 
 type SeatCapabilities = Pick<
   EngineCapabilities,
@@ -86,7 +86,7 @@ type EngineGuard = ReturnType<typeof createEngineGuard>;
 /** Returns the guard of an engine; each engine has one guard. */
 export type EngineGuards = (engine: Engine) => EngineGuard;
 
-export function createEngineGuards(metrics: Metrics = createMetrics()): EngineGuards {
+export function createEngineGuards(metrics: Metrics = createMetrics(), durations?: Durations): EngineGuards {
   const guards = new Map<Engine, EngineGuard>();
   metrics.gauge('sonant_engine_state', '1 for the worst state of the circuit breakers of an engine.', () =>
     [...guards].flatMap(([{ name: engine }, guard]) =>
@@ -94,7 +94,7 @@ export function createEngineGuards(metrics: Metrics = createMetrics()): EngineGu
     ),
   );
   return (engine) => {
-    const guard = guards.get(engine) ?? createEngineGuard(engine, metrics);
+    const guard = guards.get(engine) ?? createEngineGuard(engine, metrics, durations);
     guards.set(engine, guard);
     return guard;
   };
@@ -114,13 +114,14 @@ const retryMsFirst = 250;
 const retryMsMax = 2_000;
 const retryJitter = 0.5;
 
-export function createEngineGuard(engine: Engine, metrics: Metrics) {
+type Durations = Pick<VoiceDurations, 'learn'>;
+
+export function createEngineGuard(engine: Engine, metrics: Metrics, durations: Durations = createVoiceDurations()) {
   const { name } = engine;
   const wait = metrics.distribution('sonant_engine_wait_seconds', 'Time that segments waited for an engine.');
   const retries = metrics.counter('sonant_engine_retries_total', 'Segments retried before their first audio.');
   const noteCheck = createCheckNote(engine, metrics);
   const observe = createObserver(engine, metrics);
-  const durations = createVoiceDurations();
   const breakers = createBreakers(engine);
   const closing = new AbortController();
   // Every segment that is being spoken listens.

@@ -4,6 +4,7 @@ import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts
 import { activeSpan, faultOf, within } from '../platform/telemetry/trace.ts';
 import type { Engine, EngineDefinition, EngineLog } from './engine.ts';
 import { createEngineGuards } from './guard.ts';
+import type { VoiceDurations } from './voice-durations.ts';
 
 export interface EnginesOptions {
   /** The settings of all engines, by name. */
@@ -11,12 +12,14 @@ export interface EnginesOptions {
   definitions: readonly EngineDefinition[];
   metrics?: Metrics;
   isTraced?: boolean;
+  /** Default: what is learned of voices is not stored. */
+  durations?: Pick<VoiceDurations, 'learn'>;
   log?: EngineLog;
 }
 
 export async function openEngines(options: EnginesOptions) {
-  const { definitions, metrics = createMetrics(), isTraced = false } = options;
-  const guards = createEngineGuards(metrics);
+  const { definitions, metrics = createMetrics(), isTraced = false, durations } = options;
+  const guards = createEngineGuards(metrics, durations);
   await using opened = new AsyncDisposableStack();
   const results = await Promise.allSettled(
     definitions.map(async (definition) => {

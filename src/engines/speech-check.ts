@@ -5,7 +5,7 @@
 import type { Segment, SpokenPcm } from './engine.ts';
 import { measureSpeech, type Repeat } from './speech-faults.ts';
 import { SpeechFrames } from './speech-frames.ts';
-import type { createVoiceDurations } from './voice-durations.ts';
+import type { VoiceDurations } from './voice-durations.ts';
 
 export type SpeechFault =
   | ('cut_off' | 'held_sound' | 'repeated' | 'silence' | 'too_long' | 'too_short')
@@ -39,7 +39,7 @@ const recurring = { lettersMin: 3, share: 0.35, margin: 6, tolerance: 0.3, toler
  */
 export function createSpeechCheck(
   segment: Segment,
-  durations: ReturnType<typeof createVoiceDurations>,
+  durations: Pick<VoiceDurations, 'learn'>,
   { isRepeatable = false }: { isRepeatable?: boolean | undefined } = {},
 ) {
   const { text, speakingRate, voice, languageCode } = segment;
@@ -61,8 +61,9 @@ export function createSpeechCheck(
       if (silenceSeconds > silenceSecondsMax * slow) faults.push('silence');
       if (repeat && repeat.score > repeatScoreMax && !isInText(text, repeat, speechSeconds)) faults.push('repeated');
       if (faults.length > 0 || isRepeatable) return faults;
-      const key = [voice.voiceId, voice.version, languageCode, segment.clone ? 'clone' : ''].join(' ');
-      const surprise = durations.learn(key, text, speechSeconds * speakingRate);
+      const { engine, voiceId, version } = voice;
+      const name = [engine, voiceId, version, languageCode, segment.clone ? 'clone' : ''].join(' ');
+      const surprise = durations.learn(name, voiceId, text, speechSeconds * speakingRate);
       const { longer, shorter } = surprising;
       if (!surprise) return faults;
       const { deviations, share } = surprise;

@@ -1,10 +1,19 @@
-// Learns how long each voice needs for a text: seconds per letter and per pause, from the voice's own segments.
+// Learns how long each voice needs for a text: seconds per letter and per pause, from the voice's own segments. Processes
+// share what they learn in the table `voice_durations`, which has sums of figures and no texts.
+import type { RowStore, Transaction } from '../platform/store/row-store.ts';
 
 /** What a voice has taught so far. Older segments count less. */
 interface Learned {
   count: number;
   /** Sums of products of the features and the duration: the upper left part is the normal matrix. */
-  sums: number[][];
+  sums: readonly (readonly number[])[];
+}
+
+interface Known {
+  voiceId: string;
+  all: Learned;
+  /** The part of `all` that is not stored. */
+  own: Learned;
 }
 
 /** How far a duration is from what the voice needs: as a share of it, and in standard deviations. */
@@ -16,26 +25,85 @@ export interface Surprise {
 const voicesMax = 1_000;
 const countMin = 30;
 const countMax = 2_000;
+const shareMs = 60_000;
+/** A voice that nobody uses is forgotten. */
+const unusedMsMax = 30 * 24 * 3_600_000;
+const none: Learned = { count: 0, sums: Array(4).fill([0, 0, 0, 0]) };
 /** Characters that are read as words, in letters. */
 const lettersOf = { digit: 4, capital: 3, sign: 5 };
 const lettersMin = 8;
 
+export type VoiceDurations = ReturnType<typeof createVoiceDurations>;
+
 export function createVoiceDurations() {
-  const voices = new Map<string, Learned>();
+  const voices = new Map<string, Known>();
   return {
+    voices,
     /** Returns how surprising the duration is, undefined while too little is known of the voice, and learns from it. */
-    learn(voice: string, text: string, seconds: number): Surprise | undefined {
-      const learned = voices.get(voice) ?? { count: 0, sums: featuresOf(text, 0).map(() => [0, 0, 0, 0]) };
-      voices.delete(voice);
-      voices.set(voice, learned);
+    learn(name: string, voiceId: string, text: string, seconds: number): Surprise | undefined {
+      const known = voices.get(name) ?? { voiceId, all: none, own: none };
+      voices.delete(name);
+      voices.set(name, known);
       if (voices.size > voicesMax) voices.delete(voices.keys().next().value!);
       const row = featuresOf(text, seconds);
-      const surprise = learned.count < countMin ? undefined : surpriseOf(learned, row);
-      if (learned.count > countMax) decay(learned);
-      learned.count++;
-      for (const [i, a] of row.entries()) for (const [j, b] of row.entries()) learned.sums[i]![j]! += a * b;
+      const surprise = known.all.count < countMin ? undefined : surpriseOf(known.all, row);
+      const taught: Learned = { count: 1, sums: row.map((a) => row.map((b) => a * b)) };
+      known.all = sumOf(known.all, taught);
+      known.own = sumOf(known.own, taught);
       return surprise;
     },
+  };
+}
+
+/** Opens durations that processes share in a store. What cannot be stored is not shared. */
+export async function openVoiceDurations(store: RowStore, onFault: (fault: unknown) => void) {
+  const { voices, learn } = createVoiceDurations();
+  const newest = `from voice_durations order by used_at_ms desc limit ${voicesMax}`;
+  type Row = { name: string; voiceId: string; learned: string };
+  for (const { name, voiceId, learned } of await store.query<Row>(
+    `select name, voice_id as "voiceId", learned ${newest}`,
+  ))
+    voices.set(name, { voiceId, all: JSON.parse(learned), own: none });
+  const add = async (rows: Transaction, name: string, voiceId: string, own: Learned) => {
+    const [before] = await rows.query<Row>('select learned from voice_durations where name = $1', name);
+    const all = before ? sumOf(JSON.parse(before.learned), own) : own;
+    const sql = `insert into voice_durations (name, voice_id, learned, used_at_ms) values ($1, $2, $3, $4)
+      on conflict (name) do update set learned = excluded.learned, used_at_ms = excluded.used_at_ms`;
+    await rows.query(sql, name, voiceId, JSON.stringify(all), Date.now());
+    return all;
+  };
+  const share = async () => {
+    for (const [name, known] of voices) {
+      const { voiceId, own } = known;
+      if (own.count === 0) continue;
+      known.own = none;
+      const all = await store.transaction((rows) => add(rows, name, voiceId, own));
+      known.all = sumOf(all, known.own);
+    }
+    const unused = `delete from voice_durations where used_at_ms < $1 or name not in (select name ${newest})`;
+    await store.query(unused, Date.now() - unusedMsMax);
+  };
+  const timer = setInterval(() => void share().catch(onFault), shareMs).unref();
+  return {
+    learn,
+    /** Forgets a voice that was changed or deleted. */
+    async forget(voiceId: string): Promise<void> {
+      for (const [name, known] of voices) if (known.voiceId === voiceId) voices.delete(name);
+      await store.query('delete from voice_durations where voice_id = $1', voiceId);
+    },
+    async close(): Promise<void> {
+      clearInterval(timer);
+      await share().catch(onFault);
+    },
+  };
+}
+
+/** Adds what was learned later. Of many segments, the older ones count half. */
+function sumOf(before: Learned, later: Learned): Learned {
+  const share = before.count > countMax ? 0.5 : 1;
+  return {
+    count: share * before.count + later.count,
+    sums: before.sums.map((row, i) => row.map((value, j) => share * value + later.sums[i]![j]!)),
   };
 }
 
@@ -75,9 +143,4 @@ function solve(sums: readonly (readonly number[])[]): number[] {
     }
   }
   return rows.map((row, i) => row[size]! / row[i]!);
-}
-
-function decay(learned: Learned): void {
-  learned.count /= 2;
-  learned.sums = learned.sums.map((row) => row.map((value) => value / 2));
 }

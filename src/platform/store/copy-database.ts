@@ -28,6 +28,7 @@ export const tables: readonly Table[] = [
   { name: 'answers', key: ['owner_id', 'name'] },
   { name: 'tickets', key: ['ticket_id'] },
   { name: 'fingerprints', key: ['name'] },
+  { name: 'voice_durations', key: ['name'] },
   { name: 'signing_certificates', key: ['sha256'] },
   { name: 'webhook_secrets', key: ['owner_id'] },
   { name: 'webhook_messages', key: ['message_id'], pageRows: 10 },

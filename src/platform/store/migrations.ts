@@ -110,6 +110,12 @@ export const migrations: readonly Migration[] = [
     name: 'verified speech',
     statements: ['alter table job_chapters add column unchecked bigint not null default 0'],
   },
+  {
+    name: 'durations of voices',
+    statements: [
+      'create table voice_durations (name text primary key, voice_id text not null, learned text not null, used_at_ms bigint not null)',
+    ],
+  },
 ];
 
 export const schemaSteps = migrations.length;

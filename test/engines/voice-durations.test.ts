@@ -1,0 +1,63 @@
+// Tests that what is learned of a voice survives a restart, is shared by replicas, and is forgotten with the voice.
+import { expect, test } from 'vitest';
+import { createVoiceDurations, openVoiceDurations } from '../../src/engines/voice-durations.ts';
+import { openSqliteInFolder } from '../platform/store/open-test-store.ts';
+import { sentences } from '../sentences.ts';
+
+const secondsPerLetter = 0.06;
+const teach = ({ learn }: Pick<ReturnType<typeof createVoiceDurations>, 'learn'>, name: string, texts = sentences) => {
+  for (const text of texts) learn(name, name.split(' ')[0]!, text, secondsPerLetter * text.length);
+};
+const judge = ({ learn }: Pick<ReturnType<typeof createVoiceDurations>, 'learn'>, name: string) =>
+  learn(name, name.split(' ')[0]!, sentences[0]!, 3 * secondsPerLetter * sentences[0]!.length);
+
+const throwFault = (fault: unknown) => {
+  throw fault;
+};
+
+test('after a restart, a voice is judged at once, and one of the same name with another version is not', async () => {
+  const { store } = await openSqliteInFolder();
+  const first = await openVoiceDurations(store, throwFault);
+  expect(judge(first, 'ada 1')).toBeUndefined();
+  teach(first, 'ada 1');
+  const before = judge(first, 'ada 1')!;
+  await first.close();
+  const second = await openVoiceDurations(store, throwFault);
+  expect(judge(second, 'ada 1')!.share).toBeCloseTo(before.share, 0);
+  expect(judge(second, 'ada 2')).toBeUndefined();
+  await second.close();
+});
+
+test('replicas add up what each has learned', async () => {
+  const { store } = await openSqliteInFolder();
+  const [one, other] = [await openVoiceDurations(store, throwFault), await openVoiceDurations(store, throwFault)];
+  teach(one, 'ada', sentences.slice(0, 20));
+  teach(other, 'ada', sentences.slice(20, 40));
+  expect(judge(one, 'ada')).toBeUndefined();
+  await Promise.all([one.close(), other.close()]);
+  const [row] = await store.query<{ learned: string }>('select learned from voice_durations');
+  expect(JSON.parse(row!.learned).count).toBe(41);
+});
+
+test('a voice is forgotten when it is deleted, or after a month', async () => {
+  const { store } = await openSqliteInFolder();
+  const durations = await openVoiceDurations(store, throwFault);
+  teach(durations, 'ada', sentences.slice(0, 1));
+  teach(durations, 'otto', sentences.slice(0, 1));
+  await durations.close();
+  const names = async () =>
+    (await store.query<{ name: string }>('select name from voice_durations')).map((row) => row.name);
+  expect((await names()).toSorted()).toEqual(['ada', 'otto']);
+  await durations.forget('ada');
+  await durations.close();
+  expect(await names()).toEqual(['otto']);
+  await store.query('update voice_durations set used_at_ms = used_at_ms - $1', 31 * 24 * 3_600_000);
+  await durations.close();
+  expect(await names()).toEqual([]);
+});
+
+test('older segments count less', () => {
+  const durations = createVoiceDurations();
+  for (let n = 0; n < 60; n++) teach(durations, 'ada');
+  expect(durations.voices.get('ada')!.all.count).toBeLessThan(2_100);
+});
