@@ -16,7 +16,7 @@ export type { ByteRange } from './clips/stores/clip-store.ts';
 // Jobs
 
 export { readingPausesMs } from './clips/jobs/job-limits.ts';
-export { fitForJob, readJobRequest } from './clips/jobs/job-request.ts';
+export { readJobRequest, toJobFields } from './clips/jobs/job-request.ts';
 export { type Job, type Jobs, type JobsOptions, openJobs } from './clips/jobs/jobs.ts';
 
 // Proof of origin

@@ -12,7 +12,6 @@ export { addRpcRoutes, createServices } from './transports/rpc/services.ts';
 
 // APIs of vendors
 
-export type { ConnectionOptions } from './transports/vendors/wyoming/connection.ts';
 export { openWyomingServer } from './transports/vendors/wyoming/wyoming-server.ts';
 
 // Sockets

@@ -12,7 +12,6 @@ import {
 import { createContextValues, type HandlerContext } from '@connectrpc/connect';
 import grpc from '@grpc/grpc-js';
 import type { Call } from '../../src/api/call.ts';
-import { operationOf } from '../../src/api/operation.ts';
 import type { Runner } from '../../src/api/runner.ts';
 import { createId } from '../../src/platform/runtime/id.ts';
 import { callKey, type ServedService } from '../../src/transports/rpc/calls.ts';
@@ -50,7 +49,7 @@ export function openSameHandler({ runner, served }: Serving): Promise<number> {
 const begin = async ({ method }: ServedMethod, runner: Serving['runner'], metadata: grpc.Metadata) => {
   const reportLimits = () => {};
   const running = runner.begin({ api: 'grpc', requestId: createId('req'), address: '127.0.0.1', reportLimits });
-  await running.admit({ key: metadata.get('x-api-key')[0]?.toString() }, operationOf(method));
+  await running.admit({ key: metadata.get('x-api-key')[0]?.toString() }, method);
   return running;
 };
 
@@ -65,14 +64,14 @@ const toUnary =
   async ({ request, metadata }: grpc.ServerUnaryCall<Shape, Shape>, callback: grpc.sendUnaryData<Shape>) => {
     const running = await begin(called, runner, metadata);
     const work = (call: Call) => called.handle(request, contextOf(called, call, metadata)) as Promise<Shape>;
-    callback(null, await running.run(operationOf(called.method), work));
+    callback(null, await running.run(called.method, work));
   };
 
 const toStream =
   (called: ServedMethod, runner: Serving['runner']) => async (stream: grpc.ServerWritableStream<Shape, Shape>) => {
     const { request, metadata } = stream;
     const running = await begin(called, runner, metadata);
-    const call = running.startStream(operationOf(called.method));
+    const call = running.startStream(called.method);
     const open = () => called.handle(request, contextOf(called, call, metadata)) as AsyncIterable<Shape>;
     for await (const message of running.streamFrom(open)) if (!stream.write(message)) await once(stream, 'drain');
     stream.end();

@@ -1,5 +1,6 @@
 // Runs one contender in a process, so that its cost is measured alone. It opens the contender, sends the address to its
 // parent, and answers each message with the CPU time used so far. It exits with its parent.
+
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -16,28 +17,18 @@ import { createLimiter } from '../../src/accounts/limits/limiter.ts';
 import { createUsageLedger, createUsageRows } from '../../src/accounts/limits/usage-ledger.ts';
 import { createSeal } from '../../src/accounts/sign-in/sealed-tokens.ts';
 import { createSignIn } from '../../src/accounts/sign-in/sign-in.ts';
-import type { WebhookSecrets } from '../../src/accounts/webhooks/webhook-secrets.ts';
-import { createBookHandlers } from '../../src/api/books.ts';
 import { createAnswerRows, createIdempotency } from '../../src/api/idempotency.ts';
-import type { JobHandlers } from '../../src/api/jobs.ts';
-import { createKeyHandlers } from '../../src/api/keys.ts';
-import { createLexiconHandlers } from '../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../src/api/live-speech.ts';
 import { createMetering } from '../../src/api/metering.ts';
-import { createModelHandlers } from '../../src/api/models.ts';
-import { createProvenanceHandlers } from '../../src/api/provenance.ts';
 import { createRunner } from '../../src/api/runner.ts';
+import { createCallRpc } from '../../src/api/service-handlers.ts';
 import { createSpeechOperations } from '../../src/api/speech.ts';
 import { createTicketRows, createTickets } from '../../src/api/stream-tickets.ts';
-import { createUsageHandlers } from '../../src/api/usage.ts';
 import { createVoiceHandlers, createVoiceOperations } from '../../src/api/voices.ts';
 import { createClipMemory } from '../../src/clips/clip-memory.ts';
 import { createClipRows } from '../../src/clips/clip-rows.ts';
-import { createInspect } from '../../src/clips/provenance/inspector.ts';
 import { createStoredAudio } from '../../src/clips/stored-audio.ts';
 import { openLocalClips } from '../../src/clips/stores/local-clips.ts';
-import type { LexiconManagement } from '../../src/library/lexicons/lexicon-management.ts';
-import type { ModelInstalls } from '../../src/library/models/model-installs.ts';
 import type { VoiceManagement } from '../../src/library/voices/voice-management.ts';
 import { createId } from '../../src/platform/runtime/id.ts';
 import { openSqlite } from '../../src/platform/store/sqlite.ts';
@@ -91,28 +82,21 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
   const idempotency = createIdempotency({ rows: createAnswerRows(store), isAlive: clipRows.isAlive });
   const preview = async () => Promise.reject(new Error('unused'));
   const management = {} as VoiceManagement;
-  const operations = {
-    speech: createSpeechOperations({
-      speech: { plan: readyPlan, async checkRoom() {}, speak: readySpeak },
-      delivery: readyDelivery,
-      metering,
-      idempotency,
-    }),
+  const speech = createSpeechOperations({
+    speech: { plan: readyPlan, async checkRoom() {}, speak: readySpeak },
+    delivery: readyDelivery,
+    metering,
+    idempotency,
+  });
+  const api = {
+    runner,
+    callRpc: createCallRpc([
+      [SpeechService, { deleteAudio: speech.deleteAudio }],
+      [VoiceService, createVoiceHandlers({ voices, engines: [], management, preview })],
+    ]),
+    speech,
     live: createLiveOperations({ speech: {} as LiveOperationsOptions['speech'], metering }),
     voices: createVoiceOperations(voices),
-    handlers: {
-      voices: createVoiceHandlers({ voices, engines: [], management, preview }),
-      jobs: {} as JobHandlers,
-      books: createBookHandlers(),
-      provenance: createProvenanceHandlers({
-        inspect: createInspect(async () => [], clipRows),
-        readReceipt: async () => Promise.reject(new Error('unused')),
-      }),
-      keys: createKeyHandlers({ keys: keyManagement, voices, secrets: {} as WebhookSecrets }),
-      usage: createUsageHandlers(usage),
-      lexicons: createLexiconHandlers({} as LexiconManagement, voices),
-      models: createModelHandlers({ installs: {} as ModelInstalls, engines: [], voices }),
-    },
     audio: createStoredAudio({
       findClip: clipRows.find,
       read: createClipMemory(clips).read,
@@ -121,17 +105,14 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
     }),
     idempotency,
     tickets: createTickets({ rows: createTicketRows(store), seal }),
+    close: async () => runner.stop(),
   };
-  const services = createServices({ runner, ...operations });
-  const served = [
-    serve(SpeechService, createSpeechService(operations.speech, operations.live)),
-    serveHandlers(VoiceService, operations.handlers.voices),
-  ];
+  const services = createServices({ api });
+  const served = [serve(SpeechService, createSpeechService(api)), serveHandlers(VoiceService, api.callRpc)];
   const address = { host: '127.0.0.1', port: 0 };
   const rpc = await openRpcServer({ services, address, onFault });
   const gateway = await openGateway({
-    runner,
-    operations,
+    api,
     addRpcRoutes: (app) => addRpcRoutes(app, services.createHandlers({ grpc: false })),
     admit,
     signing: { signIn, addresses },

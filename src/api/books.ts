@@ -1,7 +1,7 @@
 // Reads books for callers, so that they can edit the chapters and send them as a job. Each account can read one book at
 // a time. Few books are read in parallel, because each needs a process and memory.
 import { BookPartSchema, type BookService, CodeReading, type ReadBookRequest } from '../../gen/sonant/v1/book_pb.ts';
-import { fitForJob } from '../clips.ts';
+import { toJobFields } from '../clips.ts';
 import { type Book, bookAnswerCharsMax, isCharset, readBook } from '../library.ts';
 import { countChars } from '../platform/count-chars.ts';
 import { Failure } from '../platform/errors.ts';
@@ -86,10 +86,4 @@ function toMessage(book: Book) {
       ...(isLeftOut ? ['The cover is omitted: a job accepts a complete JPEG or PNG image of at most 1 MiB.'] : []),
     ],
   };
-}
-
-/** The fields of a book for a job request. The cover is left out if a job would not accept it. */
-export function toJobFields({ title, author, metadata, cover }: Book) {
-  const known = Object.entries({ title, author, ...metadata }).filter(([, value]) => value !== '');
-  return fitForJob(Object.fromEntries(known), cover?.bytes);
 }

@@ -55,7 +55,6 @@ export const voicesPerTurn = 50;
 export const updatePathsMax = 100;
 /** How long the answer to a request with an Idempotency-Key is stored. */
 export const idempotencyMs = 24 * 3_600_000;
-export const idempotencyKeyCharsMax = 255;
 /**
  * How long a request with an Idempotency-Key counts as running after its process has died, and how often a live process
  * renews its lease.

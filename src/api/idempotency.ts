@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { Failure } from '../platform/errors.ts';
 import { isDead, processName } from '../platform/runtime/id.ts';
 import { createColumns, type RowStore, toNames } from '../platform/store/row-store.ts';
-import { answerLeaseMs, answerRenewalMs, idempotencyKeyCharsMax, idempotencyMs } from './call-limits.ts';
+import { answerLeaseMs, answerRenewalMs, idempotencyMs } from './call-limits.ts';
 
 interface Once<Answer> {
   key: string;
@@ -81,15 +81,6 @@ function repeat({ fingerprint, answer }: AnswerRow, expected: string) {
     throw new Failure('idempotency_conflict', { message, retryAfterSeconds: 0 });
   }
   return JSON.parse(answer);
-}
-
-/** Returns the key of the request, if any. Throws a Failure if the key is malformed. */
-export function parseIdempotencyKey(given: string | string[] | undefined): string | undefined {
-  if (given === undefined) return undefined;
-  const key = String(given);
-  if (/^[ -~]+$/.test(key) && key.length <= idempotencyKeyCharsMax) return key;
-  const message = `must be 1 to ${idempotencyKeyCharsMax} printable ASCII characters`;
-  throw new Failure('invalid_request', { details: [{ field: 'Idempotency-Key', reason: 'format', message }] });
 }
 
 /**

@@ -26,8 +26,6 @@ import { nameOf, toEnum } from './messages.ts';
 import { pageOf, toPage } from './page.ts';
 import { checked, type Handlers } from './service-handlers.ts';
 
-export type JobHandlers = ReturnType<typeof createJobHandlers>;
-
 export interface JobHandlersOptions extends Omit<JobsOptions, 'keepMs' | 'toData'> {
   links: FileLinks & Pick<JobsOptions, 'keepMs'>;
 }

@@ -31,7 +31,7 @@ import { defined, pathsOf, reportUnknown, toEnum, unlessEmpty } from './messages
 import { pageOf, toPage } from './page.ts';
 import { checked, type Handlers } from './service-handlers.ts';
 
-interface KeyHandlersOptions {
+export interface KeyHandlersOptions {
   keys: Accounts['keys'];
   /** Default: there are no voices. */
   voices?: Voices | undefined;

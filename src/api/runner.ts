@@ -12,7 +12,7 @@ import { type IsInForce, openKeyWatch } from './key-watch.ts';
 import { type OpenCallLimits, OpenCalls } from './open-calls.ts';
 import { type Incoming, RunningCall, type Shared, type TimeLimits } from './running-call.ts';
 
-interface RunnerOptions {
+export interface RunnerOptions {
   admit: Accounts['admit'];
   isInForce: IsInForce;
   /** Called once for every call. Must not throw. */

@@ -1,5 +1,8 @@
 // A call from its headers to its last result. It is admitted, started and given a time limit, and ends exactly once. An
 // aborted call ends at once, even if the operation ignores its signal.
+import { type DescMethod, getOption } from '@bufbuild/protobuf';
+import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
+import { required_scopes } from '../../gen/sonant/v1/scope_pb.ts';
 import { type Accounts, checkScopes, type KeyCaller, type LimitStatus, type Presented } from '../accounts.ts';
 import { Failure, failureTable, toFailure } from '../platform/errors.ts';
 import { giveUpAfter, Pace } from '../platform/pace.ts';
@@ -7,7 +10,6 @@ import { type Span, type TraceHeaders, type Tracing, within } from '../platform/
 import { anonymous, type Call, callerLeft, type EndedCall, type SpeechFacts } from './call.ts';
 import type { KeyWatch } from './key-watch.ts';
 import type { OpenCallLimits, OpenCalls } from './open-calls.ts';
-import type { Operation } from './operation.ts';
 
 export interface TimeLimits {
   unaryCallMs: number;
@@ -61,9 +63,11 @@ export class RunningCall {
   readonly #span: Span | undefined;
   readonly #speech: SpeechFacts = {};
   #caller: KeyCaller | undefined;
-  /** The operations that admission has allowed. The call runs one of them. */
-  #admittedTo: readonly Operation[] = [];
-  #operation: Operation | undefined;
+  /** The RPCs that admission has allowed. The call runs one of them. */
+  #admittedTo: readonly DescMethod[] = [];
+  /** The RPC that this call may run without a key. */
+  #open: DescMethod | undefined;
+  #method: DescMethod | undefined;
   #messageCount = 0;
   #hasEnded = false;
   /** Undo what the start and the admission have set up. */
@@ -92,13 +96,13 @@ export class RunningCall {
     return this.#caller?.callerId;
   }
 
-  /** Admits a caller that may call one of the operations. Throws a Failure if the caller is refused. */
-  async admit(presented: Omit<Presented, 'address' | 'reportLimits'>, ...operations: Operation[]): Promise<void> {
+  /** Admits a caller that may call one of the RPCs. Throws a Failure if the caller is refused. */
+  async admit(presented: Omit<Presented, 'address' | 'reportLimits'>, ...methods: DescMethod[]): Promise<void> {
     const { address, reportLimits } = this.#incoming;
-    const scopes = operations.map((operation) => operation.scopes);
+    const scopes = methods.map(scopesOf);
     const admit = () => this.#shared.admit({ ...presented, address, reportLimits }, ...scopes);
     this.#caller = await within(this.#span, admit);
-    this.#admittedTo = operations;
+    this.#admittedTo = methods;
   }
 
   /** Charges another request to the key, which must still be valid. */
@@ -107,39 +111,40 @@ export class RunningCall {
     await this.#shared.admit({ key: undefined, ticketKeyId: this.caller.keyId, address });
   }
 
-  /** Admits a call to an operation that needs no key. Throws a Failure if the call is refused. */
-  admitAnyone({ isOpen }: Operation): void {
+  /** Admits a call to an RPC that needs no key. Throws a Failure if the call is refused. */
+  admitAnyone(method: DescMethod): void {
     const { openCalls, openLimits } = this.#shared;
     this.#releases.push(openCalls.enter(this.#incoming));
-    this.#endAfter(isOpen === 'stream' ? openLimits.streamMs : openLimits.unaryMs);
+    this.#open = method;
+    this.#endAfter(method.methodKind === 'unary' ? openLimits.unaryMs : openLimits.streamMs);
   }
 
   /**
-   * Restricts the call to one of the operations that admission has allowed. Throws `insufficient_scope` if the call's
-   * key may not call that operation.
+   * Restricts the call to one of the RPCs that admission has allowed. Throws `insufficient_scope` if the call's key may
+   * not call that RPC.
    */
-  narrow(operation: Operation): void {
-    checkScopes(this.caller, operation.scopes);
-    this.#admittedTo = [operation];
+  narrow(method: DescMethod): void {
+    checkScopes(this.caller, scopesOf(method));
+    this.#admittedTo = [method];
   }
 
-  /** Runs an operation with one result. */
-  run<T>(operation: Operation, work: (call: Call) => Promise<T>): Promise<T> {
+  /** Runs an RPC with one result. */
+  run<T>(method: DescMethod, work: (call: Call) => Promise<T>): Promise<T> {
     const { unaryCallMs } = this.#shared.timeLimits;
     const take = () => {
       this.#messageCount = 1;
       this.#end('OK');
     };
     return this.#orAbort(
-      () => work(this.#start(operation, unaryCallMs)),
+      () => work(this.#start(method, unaryCallMs)),
       take,
       (error) => this.thrown(error),
     );
   }
 
-  /** Runs an operation with a stream of results. */
-  stream<T>(operation: Operation, work: (call: Call) => Results<T>): AsyncIterable<T> {
-    return this.streamFrom(() => work(this.startStream(operation)));
+  /** Runs an RPC with a stream of results. */
+  stream<T>(method: DescMethod, work: (call: Call) => Results<T>): AsyncIterable<T> {
+    return this.streamFrom(() => work(this.startStream(method)));
   }
 
   /** Returns the results of a started stream. The stream ends when its reader returns or reads nothing for too long. */
@@ -183,8 +188,8 @@ export class RunningCall {
   }
 
   /** Ends a running call with its abort reason or, without one, with the error. Returns the reason for the end. */
-  fail(error: unknown, operation?: Operation): Failure | typeof callerLeft {
-    this.#operation ??= operation;
+  fail(error: unknown, method?: DescMethod): Failure | typeof callerLeft {
+    this.#method ??= method;
     const { signal } = this.#ending;
     const reason = signal.aborted ? signal.reason : (this.#incoming.errors?.read(error) ?? error);
     if (reason === callerLeft) {
@@ -209,37 +214,39 @@ export class RunningCall {
     this.#refuse(this.#ending.signal.reason);
   }
 
-  /** Starts an operation whose results `streamFrom` reads. */
-  startStream(operation: Operation): Call {
+  /** Starts an RPC whose results `streamFrom` reads. */
+  startStream(method: DescMethod): Call {
     const { timeLimits, openLimits } = this.#shared;
-    const call = this.#start(operation, timeLimits.streamCallMs);
-    const stallMs = operation.isOpen ? openLimits.stallMs : timeLimits.readerStallMs;
+    const call = this.#start(method, timeLimits.streamCallMs);
+    const stallMs = method === this.#open ? openLimits.stallMs : timeLimits.readerStallMs;
     const message = `The client read nothing from the stream for ${stallMs / 1000} s.`;
     this.#releases.push(this.#pace.after(stallMs, () => this.abort(tooLate(message))));
     return call;
   }
 
   /** Starts the time limit and the watch of the key. */
-  #start(operation: Operation, timeoutMs: number): Call {
-    this.#operation = operation;
+  #start(method: DescMethod, timeoutMs: number): Call {
+    this.#method = method;
+    const isOpen = method === this.#open;
     const { requestId, address, deadlineMs, reportLimits } = this.#incoming;
-    const caller = { ...(operation.isOpen ? anonymous : this.caller), deadlineMs };
-    if (this.#admittedTo.length > 1) this.narrow(operation);
+    const caller = { ...(isOpen ? anonymous : this.caller), deadlineMs };
+    if (this.#admittedTo.length > 1) this.narrow(method);
     const { signal } = this.#ending;
     signal.throwIfAborted();
     const { running, leaving, stopped } = this.#shared;
     if (stopped.signal.aborted) throw stopped.signal.reason;
     running.add(this);
     this.#releases.push(() => running.delete(this));
-    if (!operation.isOpen) this.#limit(operation, timeoutMs);
+    if (!isOpen) this.#limit(method, timeoutMs);
     const reportSpeech = (facts: SpeechFacts) => void Object.assign(this.#speech, facts);
     const since = { requestId, address, begunMs: this.#begunMs };
     return { caller, ...since, reportLimits, reportSpeech, signal, pace: this.#pace, leaving: leaving.signal };
   }
 
-  #limit({ managesKeys }: Operation, timeoutMs: number): void {
+  #limit({ parent }: DescMethod, timeoutMs: number): void {
     this.#endAfter(timeoutMs);
-    if (managesKeys) return;
+    // An RPC that revokes the key that calls it must not end its own call.
+    if (parent === ApiKeyService) return;
     this.#releases.push(this.#shared.keyWatch.watch(this.caller.keyId, (failure) => this.abort(failure)));
   }
 
@@ -284,7 +291,7 @@ export class RunningCall {
     const { requestId, api } = this.#incoming;
     const ended: EndedCall = {
       requestId,
-      method: this.#operation?.name ?? '',
+      method: this.#method ? nameOf(this.#method) : '',
       api,
       callerId: this.callerId,
       keyId: this.#caller?.keyId,
@@ -299,6 +306,18 @@ export class RunningCall {
     this.#shared.onCallEnd(ended);
   }
 }
+
+/** All scopes that a key needs to call the RPC. If there are none, any valid key is accepted. */
+export function scopesOf(method: DescMethod): readonly string[] {
+  const scopes = knownScopes.get(method) ?? Object.freeze(getOption(method, required_scopes));
+  knownScopes.set(method, scopes);
+  return scopes;
+}
+
+const knownScopes = new Map<DescMethod, readonly string[]>();
+
+/** The name of an RPC for logs and metrics, such as "sonant.v1.SpeechService/StreamSpeech". */
+const nameOf = ({ parent, name }: DescMethod) => `${parent.typeName}/${name}`;
 
 const tooLate = (message: string) => new Failure('engine_timeout', { message });
 

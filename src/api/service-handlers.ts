@@ -1,6 +1,6 @@
-// The handlers of a service: one function per RPC, which takes the message and the call and returns the response. All
-// transports first check the rules in the protos, and then run the handler's own check. The handler itself runs only if
-// there are no violations.
+// The handlers of services: one function per RPC, which takes the message and the call and returns the response. All
+// transports call it through `CallRpc`, which first checks the rules in the protos, and then runs the handler's own
+// check. The handler itself runs only if there are no violations.
 import type {
   DescMethod,
   DescMethodServerStreaming,
@@ -48,18 +48,20 @@ export interface Received extends Scope, Partial<GivenInJson> {
   violations?: Violations;
 }
 
-/** Calls the handler of an RPC, and returns its response or responses. Throws a Failure with all violations of the message. */
-export async function callUnary(
-  { input, localName }: DescMethod,
-  handlers: object,
-  message: Message,
-  call: Call,
-  { violations = new Violations(), cleared = [], emptyLists = [], ...scope }: Received = {},
-): Promise<any> {
-  const handler = (handlers as Readonly<Record<string, Handler<Message, any>>>)[localName]!;
-  checkRules(input, message, violations, scope);
-  const isChecked = typeof handler !== 'function';
-  const plan = isChecked ? await handler.check(message, call, violations, { cleared, emptyLists }) : undefined;
-  violations.throwIfAny();
-  return isChecked ? handler.run(message, call, plan) : handler(message, call);
+/** Returns the response or responses of an RPC. Throws a Failure with all violations of the message. */
+export type CallRpc = (method: DescMethod, message: Message, call: Call, received?: Received) => Promise<any>;
+
+/** Calls the RPCs of these services. */
+export function createCallRpc(services: readonly (readonly [DescService, handlers: object])[]): CallRpc {
+  const handlersOf = new Map(services);
+  return async ({ input, parent, localName }, message, call, received = {}) => {
+    const { violations = new Violations(), cleared = [], emptyLists = [], ...scope } = received;
+    const handlers = handlersOf.get(parent) as Readonly<Record<string, Handler<Message, any>>>;
+    const handler = handlers[localName]!;
+    checkRules(input, message, violations, scope);
+    const isChecked = typeof handler !== 'function';
+    const plan = isChecked ? await handler.check(message, call, violations, { cleared, emptyLists }) : undefined;
+    violations.throwIfAny();
+    return isChecked ? handler.run(message, call, plan) : handler(message, call);
+  };
 }

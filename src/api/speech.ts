@@ -5,11 +5,12 @@ import type { Caller } from '../accounts.ts';
 import type { Clip, Delivery, SizeLimit } from '../clips.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
 import { SlotQueue } from '../platform/runtime/slot-queue.ts';
-import type { Estimate, Plan, Speech, SpeechEvent, SpeechRequest } from '../speech.ts';
+import type { Plan, Speech, SpeechEvent, SpeechRequest } from '../speech.ts';
 import type { Call } from './call.ts';
 import { estimatesAtOnceMax, estimatesWaitingMax } from './call-limits.ts';
 import type { Idempotency } from './idempotency.ts';
 import type { Metering } from './metering.ts';
+import { toEstimateResponse } from './speech-messages.ts';
 
 export type SpeechOperations = ReturnType<typeof createSpeechOperations>;
 
@@ -78,14 +79,14 @@ export function createSpeechOperations(options: SpeechOperationsOptions) {
     },
 
     /** Estimates a request. No characters are charged, but an estimate takes a concurrency slot of the key. */
-    async estimateSpeech(call: Call, request: SpeechRequest): Promise<Estimate> {
+    async estimateSpeech(call: Call, request: SpeechRequest) {
       const { caller, signal } = call;
       const plan = await speech.plan(request, caller);
       plan.check();
       return metering.occupy(call, async () => {
         const giveBack = await estimateSlots.take({ owner: caller.callerId, signal });
         try {
-          return await plan.estimate(signal);
+          return toEstimateResponse(await plan.estimate(signal));
         } finally {
           giveBack();
         }

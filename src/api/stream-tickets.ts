@@ -11,7 +11,7 @@ import { createColumns, type RowStore, toNames } from '../platform/store/row-sto
 import { fromStoredRequest, type SpeechRequest, toStoredRequest } from '../speech.ts';
 import { ticketCharsMax, ticketCharsMin, ticketCharsPerAccountMax, ticketMs } from './call-limits.ts';
 
-export interface Ticket {
+interface Ticket {
   ticketId: string;
   expiresAtMs: number;
   request: SpeechRequest;
@@ -22,15 +22,13 @@ export interface Ticket {
 /** The key that a ticket is issued to, and its account, whose unused tickets are limited. */
 type TicketHolder = Pick<KeyCaller, 'keyId' | 'accountId'>;
 
-export type Tickets = ReturnType<typeof createTickets>;
-
 const ticketIdBits = 128;
-export const isTicketId = (id: string): boolean => /^tkt_[0-9A-Z]{36}$/.test(id);
+const isTicketId = (id: string): boolean => /^tkt_[0-9A-Z]{36}$/.test(id);
 /** The purpose of a ticket. The seal of a ticket is valid only for this purpose. */
 type TicketUse = 'ticket' | 'live-ticket';
 /** The purpose of a token. */
 type TokenUse = 'preview' | 'speech';
-export const tokenSecondsMax = 3600;
+const previewSeconds = 3600;
 /**
  * Largest sealed content. The content of a ticket for events is a request, which may be as large as a request body,
  * plus field names and defaults.
@@ -71,6 +69,8 @@ export function createTickets({ rows, seal }: { rows: TicketRows; seal: Accounts
     return facts?.ticketId === ticketId ? { facts, keyId: row!.keyId, expiresAtMs: row!.expiresAtMs } : undefined;
   };
   return {
+    /** Whether a ticket can have this id. */
+    isId: isTicketId,
     issue: (request: SpeechRequest, holder: TicketHolder): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>> =>
       issue('ticket', holder, charsHeldBy(request), { request: toStoredRequest(request) }),
     /** Returns the ticket and invalidates it, or returns undefined if the ticket is unknown, used or expired. */
@@ -84,7 +84,7 @@ export function createTickets({ rows, seal }: { rows: TicketRows; seal: Accounts
       issue('live-ticket', holder, ticketCharsMin, {}),
     /** Like `use`, but for a live-speech ticket. */
     useLive: (ticketId: string): Promise<Pick<Ticket, 'keyId'> | undefined> => take('live-ticket', ticketId),
-    issueToken: (use: TokenUse, { keyId }: TicketHolder, seconds: number = tokenSecondsMax): Promise<string> =>
+    issueToken: (use: TokenUse, { keyId }: TicketHolder, seconds: number = previewSeconds): Promise<string> =>
       seal.close(use, { keyId }, seconds),
     /** Returns the id of the key that the token was issued to, if the token is valid. */
     async openToken(use: TokenUse, token: string): Promise<string | undefined> {

@@ -37,7 +37,7 @@ import { pageOf, toPage } from './page.ts';
 import { checked, type Handlers } from './service-handlers.ts';
 import { toPredicate } from './voice-filter.ts';
 
-interface VoiceHandlersOptions {
+export interface VoiceHandlersOptions {
   voices: Voices;
   engines: readonly Engine[];
   management: VoiceManagement;

@@ -1,6 +1,6 @@
 // Opens the parts of Sonant that commands use. The service itself is not started.
 import { createUsageRows, openKeys as openKeysOf } from '../accounts.ts';
-import { createKeyHandlers, createVoiceHandlers } from '../api.ts';
+import { openCommandApi } from '../api.ts';
 import { openProvenance } from '../clips.ts';
 import type { EngineDefinition } from '../engines.ts';
 import { openLibrary } from '../library.ts';
@@ -42,8 +42,8 @@ export async function openVoiceManagement(config: Config, definitions: readonly 
   const { voices, engines } = speech;
   const preview = () => Promise.reject(new Error('commands preview no voices'));
   const management = storedVoices.createManagement(speech);
-  const handlers = createVoiceHandlers({ voices, engines, management, preview });
-  return { rows, vault, voices, handlers, lexicons, close: () => kept.disposeAsync() };
+  const { callRpc } = openCommandApi({ voices: { voices, engines, management, preview } });
+  return { rows, vault, voices, callRpc, lexicons, close: () => kept.disposeAsync() };
 }
 
 export type Keys = Awaited<ReturnType<typeof openKeys>>;
@@ -54,9 +54,10 @@ export async function openKeys(config: Config) {
   opened.defer(() => store.close());
   const { management, webhookSecrets } = await openKeysOf(config, store);
   const kept = opened.move();
-  /** `voices` are those that new keys may name. */
-  const handlersFor = (voices?: Voices) => createKeyHandlers({ keys: management, voices, secrets: webhookSecrets });
-  return { management, webhookSecrets, handlersFor, close: () => kept.disposeAsync() };
+  /** Calls RPCs of keys. `voices` are those that new keys may name. */
+  const callFor = (voices?: Voices) =>
+    openCommandApi({ keys: { keys: management, voices, secrets: webhookSecrets } }).callRpc;
+  return { management, webhookSecrets, callFor, close: () => kept.disposeAsync() };
 }
 
 export type OpenedUsage = Awaited<ReturnType<typeof openUsage>>;

@@ -2,7 +2,7 @@
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Accounts, openAccounts } from '../accounts.ts';
-import { createOperations, createRunner, openJobHandlers, type Runner } from '../api.ts';
+import { type Api, openApi } from '../api.ts';
 import { openClips, openProvenance } from '../clips.ts';
 import { type EngineDefinition, openVoiceDurations } from '../engines.ts';
 import { openLibrary, openModels } from '../library.ts';
@@ -14,7 +14,6 @@ import type { Log } from '../platform/telemetry/log.ts';
 import { openSpeech } from '../speech.ts';
 import {
   addRpcRoutes,
-  type ConnectionOptions,
   createConnections,
   createServices,
   type Gateway,
@@ -83,48 +82,46 @@ export async function openService(options: {
   const { openSigner } = provenance;
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
   const { limiter, addresses, ledger, keyVerifier, webhooks } = accounts;
-  const jobs = openJobHandlers({
-    speech: core.speech,
-    stored: { store, clips, ledger },
-    limiter,
-    links,
-    openSigner,
-    metrics,
-    onFault,
-    findCaller: ({ ownerId, address }) => keyVerifier.verifyOwner(ownerId, address),
-    chaptersMax: config.jobChaptersMax,
-    webhooks,
-  });
-  opened.defer(jobs.close);
-  const operations = createOperations({
+  const callLog = openCallLog(log);
+  opened.defer(() => callLog.close());
+  const { admit } = accounts;
+  const { isInForce } = keyVerifier;
+  const api = openApi({
     store,
     clips: clips.openDelivery({ ...core, links, openSigner }),
     core,
     installs,
-    jobs: jobs.handlers,
     provenance,
     onFault,
     accounts,
     voiceManagement: keeping.createManagement(core),
     lexicons: keeping.lexicons,
+    jobs: {
+      speech: core.speech,
+      stored: { store, clips, ledger },
+      limiter,
+      links,
+      openSigner,
+      metrics,
+      onFault,
+      findCaller: ({ ownerId, address }) => keyVerifier.verifyOwner(ownerId, address),
+      chaptersMax: config.jobChaptersMax,
+      webhooks,
+    },
+    running: { admit, isInForce, metrics, tracing, onCallEnd: callLog.write },
   });
-  const { admit } = accounts;
-  const callLog = openCallLog(log);
-  opened.defer(() => callLog.close());
-  const { isInForce } = keyVerifier;
-  const runner = createRunner({ admit, isInForce, metrics, tracing, onCallEnd: callLog.write });
-  opened.defer(() => runner.stop());
+  opened.defer(api.close);
   // Other processes change keys, voices and lexicons. The changes apply at once if the store supports notifications.
   const onKeys = () => {
     keyVerifier.forget();
-    runner.checkKeys();
+    api.runner.checkKeys();
   };
   opened.defer(store.listen('keys', onKeys));
   opened.defer(store.listen('voices', () => void keeping.voiceCache.refresh().catch(onFault)));
   opened.defer(store.listen('lexicons', () => void keeping.lexiconCache.refresh().catch(onFault)));
 
   const { isStrict, publicVoices, voiceNames, allowedOrigins, isBehindProxy } = config;
-  const services = createServices({ runner, ...operations, isStrict });
+  const services = createServices({ api, isStrict });
   const connections = createConnections({ perAddressMax: isBehindProxy ? Infinity : config.connectionsPerAddress });
   const listen = (address: Address) => (isSinglePort ? {} : { address, ...(tls && { tls }) });
   const rpc = await asConfigError(config, 'SONANT_GRPC_ADDR', () =>
@@ -134,8 +131,7 @@ export async function openService(options: {
   const ofHttp = { connections, baseUrl, isBehindProxy, isStrict, publicVoices, voiceNames, allowedOrigins };
   const gateway = await asConfigError(config, 'SONANT_HTTP_ADDR', () =>
     openGateway({
-      runner,
-      operations,
+      api,
       addRpcRoutes: (app) => addRpcRoutes(app, services.createHandlers({ grpc: false })),
       admit,
       signing: { signIn: accounts.signIn, addresses },
@@ -156,7 +152,7 @@ export async function openService(options: {
   );
   opened.defer(() => gateway.drain(0));
   gateways.push(gateway);
-  const wyoming = await openWyoming(opening, runner, operations);
+  const wyoming = await openWyoming(opening, api);
   if (wyoming) opened.defer(() => wyoming.drain(0));
   const toServers = { toHttp1: gateway.accept, toHttp2: rpc.accept };
   const shared = isSinglePort
@@ -175,14 +171,14 @@ export async function openService(options: {
     baseUrl: baseUrl(),
     firstKey: accounts.firstKey,
     defaultVoiceId: core.voices.findDefault().offered?.voice.voiceId,
-    isIdle: runner.isIdle,
+    isIdle: api.runner.isIdle,
     async drain() {
       // Load balancers must see that the service is not ready before it refuses requests.
       gateway.leave();
       services.health.close();
       await sleep(config.leaveSeconds * 1000);
       shared?.close();
-      runner.leave();
+      api.runner.leave();
       await drainListeners([rpc, gateway, ...(wyoming ? [wyoming] : [])], config.drainSeconds * 1000, onFault);
       // Everything that was acknowledged has already been stored, so an error is only logged.
       await kept.disposeAsync().catch(onFault);
@@ -237,16 +233,12 @@ async function openAdmin({ config, opened, metrics, onFault }: Opening, { checks
 }
 
 /** Opens the Wyoming listener. Returns undefined if it is not configured. */
-async function openWyoming(
-  { config, log, onFault }: Opening,
-  runner: Runner,
-  { live, voices }: Pick<ConnectionOptions, 'live' | 'voices'>,
-) {
+async function openWyoming({ config, log, onFault }: Opening, api: Api) {
   const { wyomingAddr: address, wyomingKey: key, wyomingAllow: allowed } = config;
   if (address === '') return undefined;
   const onRefused = (from: string) => log.debug('Wyoming connection refused', { address: from });
   return asConfigError(config, 'SONANT_WYOMING_ADDR', () =>
-    openWyomingServer({ runner, live, voices, key, address, allowed, onRefused, onFault }),
+    openWyomingServer({ api, key, address, allowed, onRefused, onFault }),
   );
 }
 

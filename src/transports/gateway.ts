@@ -12,7 +12,7 @@ import { ProvenanceService } from '../../gen/sonant/v1/provenance_pb.ts';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { UsageService } from '../../gen/sonant/v1/usage_pb.ts';
 import type { Accounts } from '../accounts.ts';
-import { callerLeft, type Operations, type Runner } from '../api.ts';
+import { type Api, callerLeft } from '../api.ts';
 import {
   farewellMs,
   jobBytesMax,
@@ -74,8 +74,7 @@ interface GatewaySettings {
 }
 
 export interface GatewayOptions {
-  runner: Runner;
-  operations: Operations;
+  api: Api;
   /** Mounts Connect and gRPC-Web on the same port. */
   addRpcRoutes(app: FastifyInstance): void;
   admit: Accounts['admit'];
@@ -108,7 +107,7 @@ export interface Gateway {
 }
 
 export async function openGateway(options: GatewayOptions): Promise<Gateway> {
-  const { runner, settings, watch } = options;
+  const { api, settings, watch } = options;
   const { connections = createConnections({ perAddressMax: Infinity }) } = settings;
   let isLeaving = false;
   let isDraining = false;
@@ -153,7 +152,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     const timers = [
       // Connections that have not sent a request get a moment to send one.
       setTimeout(() => destroyAll(callers, (socket) => !hasRequested.has(socket)), farewellMs),
-      setTimeout(() => runner.stop(), timeoutMs),
+      setTimeout(() => api.runner.stop(), timeoutMs),
       setTimeout(() => destroyAll(callers), timeoutMs + farewellMs),
     ];
     await gone;
@@ -214,40 +213,39 @@ function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolea
 }
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): void {
-  const { runner, operations, admit, signing, settings, watch } = options;
-  const { handlers, speech } = operations;
+  const { api, admit, signing, settings, watch } = options;
   const { baseUrl, isStrict, allowedOrigins, readerStallMs = usualReaderStallMs } = settings;
   const isAllowedOrigin = (origin: string) =>
     allowedOrigins.includes(origin) || origin === URL.parse(baseUrl())?.origin;
-  const admission = createAdmission(runner);
-  const eventSender = createEventSender(speech, { admission, admit }, streams);
-  const { leaving } = runner;
+  const admission = createAdmission(api.runner);
+  const eventSender = createEventSender(api.speech, { admission, admit }, streams);
+  const { leaving } = api.runner;
   const parts = { admission, eventSender, leaving, isStrict, isAllowedOrigin, readerStallMs, baseUrl };
-  const tools: RouteTools = { ...operations, ...parts };
+  const tools: RouteTools = { ...api, ...parts };
   app.addHook('preHandler', createQueryCheck(isStrict));
   addOpenApi(app, baseUrl);
   addSpeechRoutes(app, tools);
   addLiveRoutes(app, tools);
   addSseRoutes(app, tools);
-  addAudioRoutes(app, operations.audio);
-  addFileRoute(app, BookService.method.readBook, handlers.books, tools, bookFile);
-  addFileRoute(app, ProvenanceService.method.inspectAudio, handlers.provenance, tools, audioFile);
-  addContractRoutes(app, ProvenanceService, handlers.provenance, tools, { byHand: ['inspectAudio'] });
-  addContractRoutes(app, SpeechService, { deleteAudio: speech.deleteAudio }, tools);
-  addContractRoutes(app, JobService, handlers.jobs, tools, {
+  addAudioRoutes(app, api.audio);
+  addFileRoute(app, BookService.method.readBook, tools, bookFile);
+  addFileRoute(app, ProvenanceService.method.inspectAudio, tools, audioFile);
+  addContractRoutes(app, ProvenanceService, tools, { byHand: ['inspectAudio'] });
+  addContractRoutes(app, SpeechService, tools);
+  addContractRoutes(app, JobService, tools, {
     limits: { createJob: { jsonBytesMax: jobBytesMax, jsonValuesMax: jobValuesMax } },
   });
-  addVoiceRoutes(app, handlers.voices, tools);
-  addLexiconRoutes(app, handlers.lexicons, tools);
-  addContractRoutes(app, ModelService, handlers.models, tools);
-  addContractRoutes(app, ApiKeyService, handlers.keys, tools);
+  addVoiceRoutes(app, tools);
+  addLexiconRoutes(app, tools);
+  addContractRoutes(app, ModelService, tools);
+  addContractRoutes(app, ApiKeyService, tools);
   const { publicVoices: listsForAnyone = false, voiceNames: standIns = [] } = settings;
   addOpenAiRoutes(app, tools, { listsForAnyone, standIns });
   addCartesiaRoutes(app, tools);
   addElevenLabsRoutes(app, tools);
   addMcpRoute(app, tools);
   addOauthRoutes(app, { ...signing, baseUrl });
-  addContractRoutes(app, UsageService, handlers.usage, tools);
+  addContractRoutes(app, UsageService, tools);
   addHealthRoutes(app, watch);
   addDocsPage(app);
   addConsolePage(app, { canSignIn: signing.signIn.hasIssuer });

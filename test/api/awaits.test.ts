@@ -1,10 +1,11 @@
 // Tests how many promise turns a piece of audio takes from the engine through the pipeline to the socket. The expected
 // counts are upper bounds; lower them when a layer is removed.
+
 import { promiseHooks } from 'node:v8';
 import type { FastifyReply } from 'fastify';
 import { expect, test } from 'vitest';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { createMetering } from '../../src/api/metering.ts';
-import { speechOperations } from '../../src/api/operation.ts';
 import { createRunner } from '../../src/api/runner.ts';
 import type { Engine, Segment, SpokenPcm, Voice } from '../../src/engines/engine.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
@@ -48,7 +49,7 @@ async function openCall() {
     onFault() {},
   });
   const call = runner.begin({ api: 'grpc', requestId: 'req', address: '127.0.0.1', reportLimits() {} });
-  const operation = speechOperations.streamSpeech;
+  const operation = SpeechService.method.streamSpeech;
   await call.admit({ key: 'good' }, operation);
   return { runner, metering, call, operation };
 }

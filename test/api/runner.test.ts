@@ -1,17 +1,19 @@
 // Tests that each call finishes exactly once, whatever ends it, and that only admitted operations run.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { Health } from '../../gen/health/v1/health_pb.ts';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { checkScopes } from '../../src/accounts/keys/admit.ts';
 import { type Call, callerLeft, type EndedCall } from '../../src/api/call.ts';
 import { openCallLimits } from '../../src/api/call-limits.ts';
 import type { OpenCallLimits } from '../../src/api/open-calls.ts';
-import { speechOperations } from '../../src/api/operation.ts';
 import { createRunner } from '../../src/api/runner.ts';
 import type { TimeLimits } from '../../src/api/running-call.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { callerNamed } from '../transports/rpc/open-services.ts';
 
-const { synthesizeSpeech, streamSpeech } = speechOperations;
+const { synthesizeSpeech, streamSpeech } = SpeechService.method;
 
 function openRunner(
   scopes: Parameters<typeof callerNamed>[1],
@@ -48,11 +50,16 @@ test('a call that was admitted to several operations runs only those whose scope
   const call = begin();
   await call.admit({ key: 'x' }, synthesizeSpeech, streamSpeech);
   await expect(call.run(synthesizeSpeech, async () => 1)).rejects.toMatchObject({ reason: 'insufficient_scope' });
-  expect(ended).toMatchObject([{ method: synthesizeSpeech.name, status: 'PERMISSION_DENIED' }]);
+  expect(ended).toMatchObject([{ method: 'sonant.v1.SpeechService/SynthesizeSpeech', status: 'PERMISSION_DENIED' }]);
   const other = begin();
   await other.admit({ key: 'x' }, synthesizeSpeech, streamSpeech);
   expect(await Array.fromAsync(other.stream(streamSpeech, (running) => count(3, running)))).toEqual([0, 1, 2]);
-  expect(ended[1]).toMatchObject({ method: streamSpeech.name, status: 'OK', messageCount: 3, api: 'test' });
+  expect(ended[1]).toMatchObject({
+    method: 'sonant.v1.SpeechService/StreamSpeech',
+    status: 'OK',
+    messageCount: 3,
+    api: 'test',
+  });
 });
 
 test('the headers of a trace are not read where calls are not traced', async () => {
@@ -129,10 +136,7 @@ test('a service that stops ends what runs, and begins nothing', async () => {
 
 test('a call without a key ends at its own deadline, or if nobody reads it', async () => {
   const { ended, begin } = openRunner([], undefined, { unaryMs: 0, streamMs: 60_000, stallMs: 0 });
-  const [open, openStream] = [
-    { ...synthesizeSpeech, isOpen: 'unary' } as const,
-    { ...streamSpeech, isOpen: 'stream' } as const,
-  ];
+  const { check: open, watch: openStream } = Health.method;
   const unary = begin();
   unary.admitAnyone(open);
   await expect(unary.run(open, () => new Promise(() => {}))).rejects.toMatchObject({ reason: 'engine_timeout' });

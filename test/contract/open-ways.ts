@@ -67,7 +67,7 @@ export async function openWays(
 ) {
   const engine = withMemory(real);
   const gateway = await openTestGateway({ engines: [engine], ...(marking && { marking }) }, onClose);
-  const { url, services, runner, operations, speech } = gateway;
+  const { url, services, api, speech } = gateway;
   const key = await gateway.makeKey([
     ...(isAdmin ? ['admin'] : []),
     'speech:synthesize',
@@ -80,8 +80,7 @@ export async function openWays(
   const onFault = (fault: unknown) => void gateway.faults.push(fault);
   const address = { host: '127.0.0.1', port: 0 };
   const core = await openRpcServer({ services, address, onFault });
-  const { live: liveOperations, voices } = operations;
-  const listener = { runner, live: liveOperations, voices, key, address, allowed: [], onRefused() {}, onFault };
+  const listener = { api, key, address, allowed: [], onRefused() {}, onFault };
   const wyomingServer = await openWyomingServer(listener);
   const grpc = openGrpcClient(SpeechService, `127.0.0.1:${core.port}`);
   const headers = { 'X-API-Key': key, 'xi-api-key': key };

@@ -1,7 +1,7 @@
 // Builds the job request of `sonant book` from a book and the flags: chapters, voices, speakers and the other fields.
-import { toJobFields } from '../../api.ts';
+
 import type { FormatName } from '../../audio.ts';
-import { readingPausesMs } from '../../clips.ts';
+import { readingPausesMs, toJobFields } from '../../clips.ts';
 import { type Book, type BookChapter, type BookPart, bookParts } from '../../library.ts';
 import { countChars } from '../../platform/count-chars.ts';
 import { isSpokenBy, speechFields, type Voices } from '../../speech.ts';

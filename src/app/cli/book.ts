@@ -5,8 +5,8 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { create } from '@bufbuild/protobuf';
-import { JobService, JobStatus } from '../../../gen/sonant/v1/job_service_pb.ts';
-import { anonymous, callUnary, type JobView, openJobHandlers } from '../../api.ts';
+import { type Job, JobService, JobStatus } from '../../../gen/sonant/v1/job_service_pb.ts';
+import { anonymous, type Call, openCommandApi } from '../../api.ts';
 import { openClipFolder } from '../../clips.ts';
 import { newReading, readMembers } from '../../contract.ts';
 import { type Book, readBook } from '../../library.ts';
@@ -54,29 +54,26 @@ async function openBookWork(
     ...files
   } = opened.adopt(await openClipFolder(folder, openSigner), ({ close }) => close());
   const caller = { ...anonymous, callerId, keyId: callerId, accountId: callerId, usesAllVoices: true };
-  const jobs = openJobHandlers({
-    ...ofFolder,
-    speech,
-    findCaller: async () => caller,
-    links: { baseUrl: () => '', keepMs },
-    onFault,
-  });
-  opened.defer(jobs.close);
+  const links = { baseUrl: () => '', keepMs };
+  const jobs = { ...ofFolder, speech, findCaller: async () => caller, links, onFault };
+  const { callRpc, close } = openCommandApi({ jobs });
+  opened.defer(close);
   const kept = opened.move();
+  // The user of the command line may use all voices.
+  const call: Call = {
+    caller,
+    requestId: '',
+    address: '',
+    signal,
+    leaving: signal,
+    begunMs: performance.now(),
+    reportLimits() {},
+    reportSpeech() {},
+  };
   return {
     ...files,
-    jobs: jobs.handlers,
-    /** The call that is passed to handlers. The user of the command line may use all voices. */
-    call: {
-      caller,
-      requestId: '',
-      address: '',
-      signal,
-      leaving: signal,
-      begunMs: performance.now(),
-      reportLimits() {},
-      reportSpeech() {},
-    },
+    callRpc,
+    call,
     close: (): Promise<void> => kept.disposeAsync(),
   };
 }
@@ -159,12 +156,12 @@ const reportFault = (fault: unknown): void =>
 const { createJob, listJobs, getJob, watchJob, retryJob, deleteJob } = JobService.method;
 
 /** Creates the job with these fields, or continues the job of an earlier command. Returns the id of the job. */
-async function beginJob({ jobs, call }: BookWork, fields: Readonly<Record<string, unknown>>): Promise<string> {
+async function beginJob({ callRpc, call }: BookWork, fields: Readonly<Record<string, unknown>>): Promise<string> {
   const jobId = createHash('sha256').update(JSON.stringify(fields)).digest('hex').slice(0, 32);
   const message = create(createJob.input, { jobId });
   const reading = newReading(true);
   readMembers(message, createJob.input, fields, reading);
-  const createOrFind = (): Promise<{ job: JobView }> => callUnary(createJob, jobs, message, call, reading);
+  const createOrFind = (): Promise<{ job: Job }> => callRpc(createJob, message, call, reading);
   const { job } = await checkFlags(async () => {
     try {
       return await createOrFind();
@@ -172,39 +169,40 @@ async function beginJob({ jobs, call }: BookWork, fields: Readonly<Record<string
       // Versions of Sonant may describe the same request differently.
       if (!(error instanceof Failure && error.reason === 'idempotency_conflict')) throw error;
       process.stderr.write('sonant: another version of Sonant began this book; it is spoken again from the start\n');
-      await jobs.deleteJob(create(deleteJob.input, { jobId }), call);
+      await callRpc(deleteJob, create(deleteJob.input, { jobId }), call);
       return createOrFind();
     }
   });
   // Deletes the job of another command for the same file, because that job would use half of the machine's capacity.
-  const { jobs: all }: { jobs: JobView[] } = await callUnary(listJobs, jobs, create(listJobs.input), call);
-  for (const { id } of all) if (id !== jobId) await jobs.deleteJob(create(deleteJob.input, { jobId: id }), call);
+  const { jobs: all }: { jobs: Job[] } = await callRpc(listJobs, create(listJobs.input), call);
+  for (const { id } of all) if (id !== jobId) await callRpc(deleteJob, create(deleteJob.input, { jobId: id }), call);
   if (job.status === JobStatus.FAILED || job.status === JobStatus.CANCELED)
-    await jobs.retryJob(create(retryJob.input, { jobId }), call);
+    await callRpc(retryJob, create(retryJob.input, { jobId }), call);
   return jobId;
 }
 
 /** Waits until all missing chapters have been spoken. */
-async function finishJob({ jobs, call }: BookWork, jobId: string, signal: AbortSignal): Promise<JobView> {
+async function finishJob({ callRpc, call }: BookWork, jobId: string, signal: AbortSignal): Promise<Job> {
   const progress = createBookProgress();
-  let last: JobView | undefined;
+  let last: Job | undefined;
   try {
-    for await (const event of jobs.watchJob(create(watchJob.input, { jobId }), call)) {
+    const events: AsyncIterable<{ job: Job }> = await callRpc(watchJob, create(watchJob.input, { jobId }), call);
+    for await (const event of events) {
       last = event.job;
-      progress.show({ ...last.progress, chapterCount: last.chapters.length });
+      progress.show({ ...last.progress!, chapterCount: last.chapters.length });
     }
   } finally {
     progress.clear();
     if (signal.aborted) process.stderr.write('sonant: interrupted; run the same command to resume\n');
   }
   signal.throwIfAborted();
-  const job = last ?? (await jobs.getJob(create(getJob.input, { jobId }), call)).job;
+  const job: Job = last ?? (await callRpc(getJob, create(getJob.input, { jobId }), call)).job;
   if (job.status !== JobStatus.SUCCEEDED) throw new CommandError(explain(job));
   return job;
 }
 
 /** Explains why a job did not finish. A job without an error was canceled. */
-function explain({ error, chapters }: JobView): string {
+function explain({ error, chapters }: Job): string {
   const title = error?.chapter === undefined ? undefined : chapters[error.chapter]?.title;
   const where = title === undefined ? '' : ` in "${title}"`;
   const text = error?.text ? `, at: ${error.text}` : '';
@@ -212,7 +210,7 @@ function explain({ error, chapters }: JobView): string {
 }
 
 async function writeFiles(
-  job: JobView,
+  job: Job,
   { open, captionsOf, manifestOf }: BookWork,
   { output, signal }: { output: string; signal: AbortSignal },
 ) {
@@ -229,7 +227,7 @@ async function writeFiles(
   for (const { kind, path } of captions) await writeWhole(path, [await captionsOf(audioId, kind)], signal);
   return {
     bytes: stored.byteCount,
-    seconds: job.progress.seconds,
+    seconds: job.progress!.seconds,
     captions: captions.map(({ path }) => path),
     chapters: job.chapters.map(({ title, start, end }) => ({ title, start, end })),
   };

@@ -62,8 +62,8 @@ commands need the database of a service; to create keys before the first start, 
     // Opens the engines to replace voice aliases with ids, because most voices belong to engines.
     const app = 'voice_ids' in members && members.voice_ids ? await openApp() : { voices: undefined, async close() {} };
     const { json, response } = await withOpened(app, async ({ voices }) =>
-      withOpened(await openKeys(), ({ handlersFor }) =>
-        withFlagNames(flagOf, () => callAsOperator(act.method, handlersFor(voices), members)),
+      withOpened(await openKeys(), ({ callFor }) =>
+        withFlagNames(flagOf, () => callAsOperator(act.method, callFor(voices), members)),
       ),
     );
     print(act.format(json, values, response));

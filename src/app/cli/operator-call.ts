@@ -3,7 +3,7 @@
 import { create, type DescMethodUnary } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import { operator } from '../../accounts.ts';
-import { anonymous, type Call, callUnary } from '../../api.ts';
+import { type Api, anonymous, type Call } from '../../api.ts';
 import { type Fields, newReading, readMembers, writeMessage } from '../../contract.ts';
 
 const { name: actorName, ...own } = operator;
@@ -12,7 +12,7 @@ const never = new AbortController().signal;
 /** Returns all pages of a list. `keyId` is the key that a call about the caller's own key concerns. */
 export async function callAsOperator(
   method: DescMethodUnary,
-  handlers: object,
+  callRpc: Api['callRpc'],
   members: Fields,
   keyId = actorName,
 ): Promise<{ json: any; response: any }> {
@@ -35,10 +35,10 @@ export async function callAsOperator(
     reportLimits() {},
     reportSpeech() {},
   };
-  const response = await callUnary(method, handlers, message, call, { violations, given, emptyLists, mask });
+  const response = await callRpc(method, message, call, { violations, given, emptyLists, mask });
   const json = writeMessage(output, response);
   if (!json.next_cursor) return { json, response };
-  const rest = await callAsOperator(method, handlers, { ...members, cursor: json.next_cursor }, keyId);
+  const rest = await callAsOperator(method, callRpc, { ...members, cursor: json.next_cursor }, keyId);
   for (const [name, items] of Object.entries(rest.json)) if (Array.isArray(items)) items.unshift(...(json[name] as []));
   return rest;
 }

@@ -40,9 +40,9 @@ function findVoice({ voices }: OpenedVoiceManagement, name: string): OfferedVoic
 }
 
 /** Returns the default voice, after the change if there is one. */
-async function callDefault({ handlers }: OpenedVoiceManagement, change?: { voice_id: string | null }) {
+async function callDefault({ callRpc }: OpenedVoiceManagement, change?: { voice_id: string | null }) {
   const { setDefaultVoice, getDefaultVoice } = VoiceService.method;
-  const { json } = await callAsOperator(change ? setDefaultVoice : getDefaultVoice, handlers, change ?? {});
+  const { json } = await callAsOperator(change ? setDefaultVoice : getDefaultVoice, callRpc, change ?? {});
   return json.default_voice;
 }
 
@@ -77,7 +77,7 @@ export async function nameVoice(
   const [asked, ...names] = rest;
   if (remove && names.length === 0) throw new UsageError('usage: sonant voice alias VOICE NAME... --remove');
   await withOpened(await line.openVoiceManagement(registry), async (opened) => {
-    const { handlers, voices } = opened;
+    const { callRpc, voices } = opened;
     if (names.length > 0) {
       const { voice, aliases: before } = findVoice(opened, asked!);
       const kept = before.filter((alias) => !names.includes(alias));
@@ -89,7 +89,7 @@ export async function nameVoice(
       const aliases = remove ? kept : [...before, ...missing];
       await withFlagNames(
         (field) => aliases[Number(/\d+/.exec(field)?.[0])] ?? field,
-        () => callAsOperator(VoiceService.method.updateVoice, handlers, { voice_id: voice.voiceId, aliases }),
+        () => callAsOperator(VoiceService.method.updateVoice, callRpc, { voice_id: voice.voiceId, aliases }),
       );
     }
     const listed = asked === undefined ? voices.list() : [findVoice(opened, asked)];

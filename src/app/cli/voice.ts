@@ -198,9 +198,9 @@ function toAccess(given: string): VoiceAccess {
 
 /** Calls an RPC about a voice. `found` is the voice as it is then; undefined if it is deleted. */
 const callAbout = async (line: CommandLine, asked: string, method: DescMethodUnary, members: Fields = {}) =>
-  withOpened(await line.openVoiceManagement(), async ({ handlers, voices }) => {
+  withOpened(await line.openVoiceManagement(), async ({ callRpc, voices }) => {
     const voice_id = checkStored(voices, asked);
-    await callAsOperator(method, handlers, { voice_id, ...members });
+    await callAsOperator(method, callRpc, { voice_id, ...members });
     return { voice_id, found: voices.lookUp(voice_id) };
   });
 
@@ -284,10 +284,10 @@ async function blendVoice(
     if (part !== undefined) return given[Number(part)]!;
     return field === 'voice_id' ? (voiceId === undefined ? 'NAME' : '--voice-id') : field === 'name' ? 'NAME' : 'PART';
   };
-  return withOpened(await openVoiceManagement(registry), ({ handlers, voices }) => {
+  return withOpened(await openVoiceManagement(registry), ({ callRpc, voices }) => {
     const blend = parts.map(({ part, weight }) => ({ voice_id: findPart(part, voices), weight }));
     return withFlagNames(flagOf, async () => {
-      const { json } = await callAsOperator(createVoice, handlers, { voice_id: id, name, blend });
+      const { json } = await callAsOperator(createVoice, callRpc, { voice_id: id, name, blend });
       return voices.find(json.voice.voice_id);
     });
   });

@@ -42,14 +42,14 @@ one, which is shown once; the former one signs too for a while, so that receiver
     const [, rest] = findAction({ secret: true }, positionals, usage);
     const given = onlyArgument(rest, usage);
     const { rotateOwnWebhookSecret, getOwnWebhookSecret } = ApiKeyService.method;
-    const { json: made } = await withOpened(await openKeys(), ({ management, handlersFor }) =>
+    const { json: made } = await withOpened(await openKeys(), ({ management, callFor }) =>
       withFlagNames(
         (field) => `--${field.replaceAll('_', '-')}`,
         async () => {
           const { keyId } = await management.get(given, operator);
           return rotate
-            ? callAsOperator(rotateOwnWebhookSecret, handlersFor(), { grace_seconds: toNumber(grace) }, keyId)
-            : callAsOperator(getOwnWebhookSecret, handlersFor(), {}, keyId);
+            ? callAsOperator(rotateOwnWebhookSecret, callFor(), { grace_seconds: toNumber(grace) }, keyId)
+            : callAsOperator(getOwnWebhookSecret, callFor(), {}, keyId);
         },
       ),
     );

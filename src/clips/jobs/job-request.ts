@@ -267,13 +267,22 @@ function hasJpegSize(picture: Buffer): boolean {
   return false;
 }
 
-/** Makes metadata and a cover as a job accepts them: long values are cut, and an unsuitable cover is left out. */
-export const fitForJob = (metadata: Readonly<Record<string, string>>, cover: Uint8Array | undefined) => ({
-  metadata: Object.fromEntries(
-    Object.entries(metadata).map(([name, value]) => [name, cutText(value, metadataValueCharsMax)]),
-  ),
-  cover: cover && isCover(cover) ? cover : undefined,
-});
+interface BookFacts {
+  title: string;
+  author: string;
+  /** Its members are texts. */
+  metadata: object;
+  cover?: { bytes: Uint8Array } | undefined;
+}
+
+/** The fields of a book as a job accepts them: long values are cut, and an unsuitable cover is left out. */
+export function toJobFields({ title, author, metadata, cover }: BookFacts) {
+  const known = Object.entries({ title, author, ...metadata }).filter(([, value]) => value !== '');
+  return {
+    metadata: Object.fromEntries(known.map(([name, value]) => [name, cutText(value, metadataValueCharsMax)])),
+    cover: cover && isCover(cover.bytes) ? cover.bytes : undefined,
+  };
+}
 
 /** A part of a chapter as it was sent, and the request to speak it. */
 export interface JobPart extends TextPart {

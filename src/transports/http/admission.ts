@@ -1,8 +1,9 @@
 // Admits requests before a byte of the body is read. A route names the operations that it may call: the key must have
 // the scopes of one of them. Once the body is read, the runner checks the scopes of the operation that is called.
+import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { type LimitStatus, type Presented, toRateLimitHeaders } from '../../accounts.ts';
-import { type Call, callerLeft, type Operation, type Runner, type RunningCall } from '../../api.ts';
+import { type Call, callerLeft, type Runner, type RunningCall } from '../../api.ts';
 import type { TraceHeaders } from '../../platform/telemetry/trace.ts';
 import { setOwner } from '../net/request-body.ts';
 
@@ -34,7 +35,7 @@ declare module 'fastify' {
 type Others = Pick<Presented, 'authorization' | 'session'>;
 
 /** An `onRequest` hook for a route that calls one of these operations. */
-export type AdmitTo = (...operations: Operation[]) => onRequestHookHandler;
+export type AdmitTo = (...methods: DescMethod[]) => onRequestHookHandler;
 
 export interface Admission {
   admitTo: AdmitTo;
@@ -48,15 +49,15 @@ export interface Admission {
    */
   admitAnyTo: AdmitTo;
   /** Admits a request from within a handler or a hook. */
-  admit(request: FastifyRequest, reply: FastifyReply, operation: Operation): Promise<void>;
+  admit(request: FastifyRequest, reply: FastifyReply, method: DescMethod): Promise<void>;
   /** Begins and admits another call of the same key on an admitted connection. `api` names the vendor's API in logs. */
-  beginCall(request: FastifyRequest, api: string, operation: Operation): Promise<RunningCall>;
+  beginCall(request: FastifyRequest, api: string, method: DescMethod): Promise<RunningCall>;
   /** Admits a request from within a handler, with a key or on behalf of the key that its ticket was issued to. */
   admitWith(
     presented: Pick<Presented, 'key' | 'ticketKeyId'>,
     request: FastifyRequest,
     reply: FastifyReply,
-    operation: Operation,
+    method: DescMethod,
   ): Promise<void>;
 }
 
@@ -65,39 +66,38 @@ export function createAdmission(runner: Runner): Admission {
     request: FastifyRequest,
     reply: FastifyReply,
     presented: Parameters<RunningCall['admit']>[0],
-    ...operations: Operation[]
+    ...methods: DescMethod[]
   ) => {
     const { id: requestId, ip: address } = request;
     const readTrace = () => traceOf(request);
     request.call = runner.begin({ api: 'rest', requestId, address, readTrace, reportLimits: limitReporter(reply) });
-    await request.call.admit(presented, ...operations);
+    await request.call.admit(presented, ...methods);
     setOwner(request.raw, request.call.caller.accountId);
   };
   const admitBy =
     (keyOf: (request: FastifyRequest) => string | undefined, othersOf = noOthers): AdmitTo =>
-    (...operations) =>
+    (...methods) =>
     (request, reply) =>
-      admit(request, reply, { key: keyOf(request), ...othersOf(request) }, ...operations);
+      admit(request, reply, { key: keyOf(request), ...othersOf(request) }, ...methods);
   const keyOrBearerOf = (request: FastifyRequest) => apiKeyOf(request) ?? bearerOf(request);
   return {
     admitTo: admitBy(apiKeyOf, othersOf),
     admitBearerTo: admitBy(keyOrBearerOf),
     admitAnyoneTo:
-      (...operations) =>
+      (...methods) =>
       async (request, reply) => {
         const key = keyOrBearerOf(request);
-        if (key !== undefined) await admit(request, reply, { key }, ...operations);
+        if (key !== undefined) await admit(request, reply, { key }, ...methods);
       },
     admitAnyTo: admitBy(anyKeyOf),
-    admit: (request, reply, operation) =>
-      admit(request, reply, { key: apiKeyOf(request), ...othersOf(request) }, operation),
-    async beginCall(request, api, operation) {
+    admit: (request, reply, method) => admit(request, reply, { key: apiKeyOf(request), ...othersOf(request) }, method),
+    async beginCall(request, api, method) {
       const { id: requestId, ip: address } = request;
       const call = runner.begin({ api, requestId, address, readTrace: () => traceOf(request), reportLimits() {} });
-      await call.admit({ key: undefined, ticketKeyId: request.call!.caller.keyId }, operation);
+      await call.admit({ key: undefined, ticketKeyId: request.call!.caller.keyId }, method);
       return call;
     },
-    admitWith: (presented, request, reply, operation) => admit(request, reply, presented, operation),
+    admitWith: (presented, request, reply, method) => admit(request, reply, presented, method),
   };
 }
 
@@ -111,22 +111,22 @@ const traceOf = ({ headers: { traceparent, tracestate } }: FastifyRequest): Trac
 export function run<T>(
   { call }: FastifyRequest,
   reply: FastifyReply,
-  operation: Operation,
+  method: DescMethod,
   work: (call: Call) => Promise<T>,
 ): Promise<T> {
   abortOnClose(call!, reply);
-  return call!.run(operation, work);
+  return call!.run(method, work);
 }
 
 /** Like `run`, but for an operation that returns a stream of results. */
 export function stream<T>(
   { call }: FastifyRequest,
   reply: FastifyReply,
-  operation: Operation,
+  method: DescMethod,
   work: (call: Call) => AsyncIterable<T> | Promise<AsyncIterable<T>>,
 ): AsyncIterable<T> {
   abortOnClose(call!, reply);
-  return call!.stream(operation, work);
+  return call!.stream(method, work);
 }
 
 /** Aborts the call when the connection closes. Returns a function that removes this listener. */

@@ -13,7 +13,7 @@ import {
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { rest, rest_service } from '../../../gen/sonant/v1/rest_pb.ts';
-import { callUnary, type Handlers, operationOf, type Received } from '../../api.ts';
+import { type Received, scopesOf } from '../../api.ts';
 import {
   documentMethod,
   type Endpoint,
@@ -53,7 +53,6 @@ interface Special<S extends DescService> {
 export function addContractRoutes<S extends DescService>(
   app: FastifyInstance,
   service: S,
-  handlers: Partial<Handlers<S>>,
   tools: RouteTools,
   { byHand = [], limits = {} }: Special<S> = {},
 ): void {
@@ -61,13 +60,13 @@ export function addContractRoutes<S extends DescService>(
     const name: keyof S['method'] = method.localName;
     if (byHand.includes(name)) continue;
     for (const endpoint of endpointsOf(method)) {
-      const { operation, docs, handle } = contractRoute(method, endpoint, handlers, tools);
+      const { docs, handle } = contractRoute(method, endpoint, tools);
       const route: RouteOptions = {
         method: endpoint.verb,
         // All routes use the same parameter name, so that one path in the documents has all its methods.
         url: endpoint.path.replace(/\{\w+\}/, ':id'),
         handler: handle,
-        ...documented(docs, tools.admission.admitTo(operation), limits[name]),
+        ...documented(docs, tools.admission.admitTo(method), limits[name]),
       };
       if (endpoint.verb === 'GET' || endpoint.body) app.route(route);
       else addWithoutBody(app, (scope) => void scope.route(route));
@@ -76,21 +75,14 @@ export function addContractRoutes<S extends DescService>(
 }
 
 /** The parts of an endpoint's route, for use in a hand-written route. */
-export function contractRoute(
-  method: DescMethod,
-  endpoint: Endpoint,
-  handlers: object,
-  { isStrict, baseUrl }: RouteTools,
-) {
-  const operation = operationOf(method);
+export function contractRoute(method: DescMethod, endpoint: Endpoint, { callRpc, isStrict, baseUrl }: RouteTools) {
   const isGuarded = getOption(method.parent, rest_service).guarded;
   const { nullResets } = getOption(method, rest);
   const read = createReader(method, endpoint, isStrict);
   const send = createSender(method, endpoint, baseUrl);
   const write = createEventWriter(method, endpoint);
   return {
-    operation,
-    docs: documentMethod(method, endpoint, operation.scopes) as RouteDocs,
+    docs: documentMethod(method, endpoint, scopesOf(method)) as RouteDocs,
     /** Sends the result of the handler as JSON. */
     send,
     async handle(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
@@ -103,14 +95,10 @@ export function contractRoute(
       const received: Received = { violations, given: values, cleared, emptyLists, mask };
       try {
         if (method.methodKind === 'server_streaming') {
-          const events = stream<object>(request, reply, operation, (call) =>
-            callUnary(method, handlers, message, call, received),
-          );
+          const events = stream<object>(request, reply, method, (call) => callRpc(method, message, call, received));
           return await sendEvents(reply, toEventTexts(events, write, request.id));
         }
-        const result = await run(request, reply, operation, (call) =>
-          callUnary(method, handlers, message, call, received),
-        );
+        const result = await run(request, reply, method, (call) => callRpc(method, message, call, received));
         return send(reply, result, ignored);
       } catch (error) {
         return throwNamed(error, [...ignored, ...(request.ignoredQuery ?? [])]);

@@ -25,12 +25,11 @@ interface UploadedFile {
 export function addFileRoute(
   app: FastifyInstance,
   method: DescMethod,
-  handlers: object,
   tools: RouteTools,
   { what, types: own, examples = {} }: UploadedFile,
 ): void {
   const [endpoint] = endpointsOf(method);
-  const { operation, docs, handle } = contractRoute(method, endpoint!, handlers, tools);
+  const { docs, handle } = contractRoute(method, endpoint!, tools);
   const types = [...own, 'application/octet-stream'];
   const message = `The request body must be an uncompressed ${what} of one of these types: ${types.join(', ')}.`;
   const description = `The file, at most ${bookUploadBytesMax >> 20} MiB.`;
@@ -48,7 +47,7 @@ export function addFileRoute(
     scope.addContentTypeParser(types, readFile);
     scope.post(
       endpoint!.path,
-      documented({ ...docs, body }, tools.admission.admitTo(operation), { bodyBytesMax: bookUploadBytesMax }),
+      documented({ ...docs, body }, tools.admission.admitTo(method), { bodyBytesMax: bookUploadBytesMax }),
       (request, reply) => {
         if (!(request.body instanceof Uint8Array)) throw new Failure('unsupported_media_type', { message });
         return handle(request, reply);

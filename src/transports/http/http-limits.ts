@@ -12,6 +12,7 @@ export const pipelinedMax = 64;
 export const lingerMs = 2_000;
 export const lingerBytesMax = 32 << 20;
 export const lingerCheckMs = 50;
+export const idempotencyKeyCharsMax = 255;
 /** Largest body of a token request. */
 export const formBytesMax = 32 * 1024;
 /** Maximum size of a text part and maximum number of parts in a form with recordings. */

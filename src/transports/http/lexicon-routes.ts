@@ -5,7 +5,6 @@ import type { IncomingMessage } from 'node:http';
 import { create, type DescMethod } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LexiconService, LexiconSpecSchema } from '../../../gen/sonant/v1/lexicon_pb.ts';
-import { callUnary, type Handlers } from '../../api.ts';
 import { endpointsOf, memberSchema, newReading, readQuery, throwNamed, toViolation } from '../../contract.ts';
 import { Failure } from '../../platform/errors.ts';
 import {
@@ -35,28 +34,24 @@ const plsQuery = [
   ),
 ];
 
-export function addLexiconRoutes(
-  app: FastifyInstance,
-  handlers: Handlers<typeof LexiconService>,
-  tools: RouteTools,
-): void {
-  const { admission, isStrict } = tools;
+export function addLexiconRoutes(app: FastifyInstance, tools: RouteTools): void {
+  const { admission, callRpc, isStrict } = tools;
   const { getLexicon, createLexicon, replaceLexicon } = LexiconService.method;
-  addContractRoutes(app, LexiconService, handlers, tools, {
+  addContractRoutes(app, LexiconService, tools, {
     byHand: ['getLexicon', 'createLexicon', 'replaceLexicon'],
   });
-  const byHand = (method: DescMethod) => contractRoute(method, endpointsOf(method)[0]!, handlers, tools);
+  const byHand = (method: DescMethod) => contractRoute(method, endpointsOf(method)[0]!, tools);
   const readingOf = ({ ignoredQuery = [] }: FastifyRequest) => {
     const reading = newReading(isStrict);
     if (isStrict) reading.violations.add(ignoredQuery.map(toViolation));
     return reading;
   };
 
-  const { operation, docs, handle } = byHand(getLexicon);
+  const { docs, handle } = byHand(getLexicon);
   const answer = docs.answers[200]!;
   const content = { ...answer.content, 'application/pls+xml': { schema: document, example: examplePls } };
   const both = { ...docs, answers: { 200: { ...answer, content } } };
-  app.get('/api/lexicons/:id', documented(both, admission.admitTo(operation)), async (request, reply) => {
+  app.get('/api/lexicons/:id', documented(both, admission.admitTo(getLexicon)), async (request, reply) => {
     // The value is appended, because CORS has already set `Vary: Origin`.
     reply.raw.appendHeader('vary', 'Accept');
     if (!plsTypes.some((type) => asksFor(request.headers.accept, type))) return handle(request, reply);
@@ -64,8 +59,8 @@ export function addLexiconRoutes(
     const { violations, ...reading } = readingOf(request);
     const { language_code } = request.query as Record<string, unknown>;
     readQuery(message, getLexicon.input, { language_code }, { violations, ...reading });
-    const { lexicon } = await run(request, reply, operation, (call) =>
-      callUnary(getLexicon, handlers, message, call, { violations }),
+    const { lexicon } = await run(request, reply, getLexicon, (call) =>
+      callRpc(getLexicon, message, call, { violations }),
     );
     const languageCode = toLanguageCode(message.languageCode);
     const entries = lexicon.entries.filter((entry: { languageCode?: string }) => entry.languageCode === languageCode);
@@ -75,7 +70,7 @@ export function addLexiconRoutes(
   app.register(async (scope) => {
     readLexiconBodies(scope);
     for (const method of [createLexicon, replaceLexicon] as const) {
-      const { operation, docs, handle, send } = byHand(method);
+      const { docs, handle, send } = byHand(method);
       const handler = async (request: FastifyRequest, reply: FastifyReply) => {
         if (!(request.body instanceof PlsBody)) return handle(request, reply);
         // An empty body is reported as an unreadable document, not as a missing field.
@@ -87,22 +82,16 @@ export function addLexiconRoutes(
           lexiconId: (request.params as { id?: string }).id,
           spec,
         } as never);
-        const made = run(request, reply, operation, (call) =>
-          callUnary(method, handlers, message, call, { violations }),
-        );
+        const made = run(request, reply, method, (call) => callRpc(method, message, call, { violations }));
         return send(reply, await made.catch((error) => throwNamed(inBody(error), request.ignoredQuery ?? [])), []);
       };
       scope.route({
         method: method === createLexicon ? 'POST' : 'PUT',
         url: method === createLexicon ? '/api/lexicons' : '/api/lexicons/:id',
         handler,
-        ...documented(
-          { ...docs, parameters: [...(docs.parameters ?? []), ...plsQuery] },
-          admission.admitTo(operation),
-          {
-            bodyBytesMax: lexiconRequestBytesMax,
-          },
-        ),
+        ...documented({ ...docs, parameters: [...(docs.parameters ?? []), ...plsQuery] }, admission.admitTo(method), {
+          bodyBytesMax: lexiconRequestBytesMax,
+        }),
       });
     }
   });

@@ -4,15 +4,8 @@
 
 import { create } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { LiveSpeechRequestSchema, LiveSpeechResponseSchema } from '../../../gen/sonant/v1/speech_pb.ts';
-import {
-  callerLeft,
-  type LiveEvent,
-  type LiveInput,
-  speechOperations,
-  toLiveInput,
-  toLiveResponse,
-} from '../../api.ts';
+import { LiveSpeechRequestSchema, LiveSpeechResponseSchema, SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
+import { callerLeft, type LiveEvent, type LiveInput, scopesOf, toLiveInput, toLiveResponse } from '../../api.ts';
 import { newReading, readFrame, throwNamed, type UnknownField, writeMessage } from '../../contract.ts';
 import { Failure, failureTable } from '../../platform/errors.ts';
 import { liveMessageBytesMax } from '../../platform/net/request-limits.ts';
@@ -65,7 +58,7 @@ function toFrame(event: LiveEvent, audio: 'binary' | 'json'): string | Uint8Arra
   return JSON.stringify({ type: 'audio', turn: event.turn, audio: Buffer.from(event.audio).toString('base64') });
 }
 
-const { liveSpeech } = speechOperations;
+const { liveSpeech } = SpeechService.method;
 const url = '/api/audio/speech/live';
 
 export function addLiveRoutes(app: FastifyInstance, tools: RouteTools): void {
@@ -161,7 +154,7 @@ const liveDocs: RouteDocs = {
   description:
     'Send text while it is written; audio starts at the first natural pause. Messages are JSON in text ' +
     'frames: `start` first, then `text`, `flush`, `interrupt` and `end`; audio comes in binary frames.',
-  scopes: speechOperations.liveSpeech.scopes,
+  scopes: scopesOf(SpeechService.method.liveSpeech),
   parameters: [queryParameter('ticket', 'A ticket instead of a key: see `createLiveTicket`.')],
   answers: { 101: { description: 'A WebSocket.' } },
   failures: ['invalid_request', 'stream_expired'],
@@ -173,7 +166,7 @@ const liveTicketDocs: RouteDocs = {
   summary: 'Create a ticket for a WebSocket in a browser',
   description:
     'A browser’s WebSocket cannot send an API key. The URL of a ticket opens one connection for live speech, within a minute.',
-  scopes: speechOperations.liveSpeech.scopes,
+  scopes: scopesOf(SpeechService.method.liveSpeech),
   answers: { 201: jsonAnswer('The ticket.', ticket.schema, ticket.example, ['Cache-Control']) },
   failures: ['overloaded'],
 };

@@ -1,7 +1,8 @@
 // The documentation of a route: its entry in the OpenAPI document, and the schema with which Fastify writes its JSON.
 // Requests are validated by their parsers, not by these schemas.
+import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyContextConfig, onRequestHookHandler } from 'fastify';
-import type { Operation } from '../../api.ts';
+import { scopesOf } from '../../api.ts';
 import type { Reason } from '../../platform/errors.ts';
 import type { ReplyHeaderName } from './documented-headers.ts';
 
@@ -135,11 +136,8 @@ export interface RouteBody {
   isOptional?: true;
 }
 
-/** The id and the scopes of the operation with this name in the protos. */
-export function documentOperation({ name, scopes }: Operation): Pick<RouteDocs, 'id'> & { scopes: readonly string[] } {
-  const method = name.slice(name.indexOf('/') + 1);
-  return { id: method[0]!.toLowerCase() + method.slice(1), scopes };
-}
+/** The id and the scopes of the operation of an RPC. */
+export const documentOperation = (method: DescMethod) => ({ id: method.localName, scopes: scopesOf(method) });
 
 declare module 'fastify' {
   interface FastifyContextConfig {

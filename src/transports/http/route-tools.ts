@@ -1,9 +1,9 @@
-// What routes are made of: the operations of the service, the admission of callers, and the settings of the gateway.
-import type { Operations } from '../../api.ts';
+// What routes are made of: the API, the admission of callers, and the settings of the gateway.
+import type { Api } from '../../api.ts';
 import type { Admission } from './admission.ts';
 import type { EventSender } from './synthesis/event-sender.ts';
 
-export interface RouteTools extends Operations {
+export interface RouteTools extends Api {
   admission: Admission;
   eventSender: EventSender;
   /** Aborts when the service begins to stop. */

@@ -1,10 +1,9 @@
 // The hand-written routes for voices: POST /api/voices accepts JSON or a form with recordings, and GET
 // /api/voices/{id}/preview returns audio, with a key or with the token of a preview's URL.
 import { createHash } from 'node:crypto';
-import { create as createMessage } from '@bufbuild/protobuf';
+import { create } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type CloneVoiceRequest, CloneVoiceRequestSchema, VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
-import { callUnary, type Handlers, voiceOperations } from '../../api.ts';
 import {
   endpointsOf,
   newReading,
@@ -36,13 +35,12 @@ import {
 import type { RouteTools } from './route-tools.ts';
 
 const url = '/api/voices';
-const { createVoice: create, cloneVoice: clone, previewVoice: preview } = VoiceService.method;
-const { createVoice, cloneVoice, previewVoice } = voiceOperations;
+const { createVoice, cloneVoice, previewVoice } = VoiceService.method;
 
-export function addVoiceRoutes(app: FastifyInstance, handlers: Handlers<typeof VoiceService>, tools: RouteTools): void {
-  const { isStrict, admission, tickets } = tools;
+export function addVoiceRoutes(app: FastifyInstance, tools: RouteTools): void {
+  const { isStrict, admission, callRpc, tickets } = tools;
   const { admitTo } = admission;
-  addContractRoutes(app, VoiceService, handlers, tools, { byHand: ['createVoice'] });
+  addContractRoutes(app, VoiceService, tools, { byHand: ['createVoice'] });
 
   const admit = async (request: FastifyRequest, reply: FastifyReply) => {
     const { token } = request.query as Readonly<Record<string, unknown>>;
@@ -56,9 +54,9 @@ export function addVoiceRoutes(app: FastifyInstance, handlers: Handlers<typeof V
     async (request: FastifyRequest<{ Params: { id: string } }>, reply) => {
       const { faults } = sortQuery(request, isStrict);
       if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
-      const message = createMessage(preview.input, { voiceId: request.params.id });
+      const message = create(previewVoice.input, { voiceId: request.params.id });
       const { audioBytes, contentType } = await run(request, reply, previewVoice, (call) =>
-        callUnary(preview, handlers, message, call),
+        callRpc(previewVoice, message, call),
       );
       // The ETag is a hash because a voice can change or be deleted.
       const etag = `"${createHash('sha256').update(audioBytes).digest('base64url')}"`;
@@ -70,13 +68,11 @@ export function addVoiceRoutes(app: FastifyInstance, handlers: Handlers<typeof V
 
   app.register(async (scope) => {
     readForms(scope, { fileNames: cloneFiles, textNames: cloneTexts });
-    const { docs, handle, send } = contractRoute(create, endpointsOf(create)[0]!, handlers, tools);
+    const { docs, handle, send } = contractRoute(createVoice, endpointsOf(createVoice)[0]!, tools);
     const limits = { bodyBytesMax: uploadBytesMax };
     const cloneFrom = async (request: FastifyRequest, reply: FastifyReply, form: FormBody) => {
       const { message, violations, ignored } = parseCloneForm(form, isStrict);
-      const cloned = run(request, reply, cloneVoice, (call) =>
-        callUnary(clone, handlers, message, call, { violations }),
-      );
+      const cloned = run(request, reply, cloneVoice, (call) => callRpc(cloneVoice, message, call, { violations }));
       return send(reply, await cloned.catch((error) => throwNamed(error, ignored)), ignored);
     };
     scope.post(
@@ -122,7 +118,7 @@ function parseCloneForm({ texts, files }: FormBody, isStrict: boolean): ParsedCl
       return [name, text === '' ? undefined : name === 'labels' ? parseLabels(text, violations) : text];
     }),
   );
-  const message = createMessage(CloneVoiceRequestSchema);
+  const message = create(CloneVoiceRequestSchema);
   readMembers(message, CloneVoiceRequestSchema, given, reading, { without: cloneFiles });
   message.referenceAudio = files.get('reference_audio') ?? message.referenceAudio;
   message.consentAudio = files.get('consent_audio') ?? message.consentAudio;
@@ -142,7 +138,7 @@ function parseLabels(text: string, violations: Violations): unknown {
 
 const previewDocs: RouteDocs = {
   tag: 'Voices',
-  ...documentOperation(voiceOperations.previewVoice),
+  ...documentOperation(previewVoice),
   summary: 'Play a sample of a voice',
   description: 'Returns a sentence in the native language of the voice, as MP3.',
   parameters: [

@@ -12,16 +12,7 @@ import {
   type ServiceImpl,
 } from '@connectrpc/connect';
 import { toRateLimitHeaders } from '../../accounts.ts';
-import {
-  type Call,
-  callerLeft,
-  callUnary,
-  type Handlers,
-  type Operation,
-  operationOf,
-  type Runner,
-  type RunningCall,
-} from '../../api.ts';
+import { type Api, type Call, callerLeft, type Runner, type RunningCall } from '../../api.ts';
 import { throwNamed, type UnknownField, unknownFieldsMax } from '../../contract.ts';
 import { Failure, shorten, toFailure } from '../../platform/errors.ts';
 import { mapped } from '../../platform/runtime/mapped.ts';
@@ -35,10 +26,9 @@ const requestIdHeader = 'x-request-id';
 /** Maximum size of a response message: the default limit of common gRPC clients. */
 export const messageBytesMax = 4 << 20;
 
-const runningCallKey: ContextKey<{ running: RunningCall; operation: Operation } | undefined> = createContextKey(
-  undefined,
-  { description: 'running call' },
-);
+const runningCallKey: ContextKey<RunningCall | undefined> = createContextKey(undefined, {
+  description: 'running call',
+});
 export const callKey: ContextKey<Call | undefined> = createContextKey(undefined, { description: 'call' });
 
 export function callOf({ values, method }: Pick<HandlerContext, 'values' | 'method'>): Call {
@@ -58,11 +48,11 @@ export const serve = <S extends DescService>(service: S, implementation: Service
 });
 
 /** Serves a service with the same handlers as the REST API. */
-export function serveHandlers<S extends DescService>(service: S, handlers: Handlers<S>): ServedService {
+export function serveHandlers(service: DescService, callRpc: Api['callRpc']): ServedService {
   const implementation = Object.fromEntries(
     service.methods.map((method: DescMethod) => {
       const serveCall = (message: Message, context: HandlerContext) =>
-        callUnary(method, handlers, message, callOf(context), receivedOf(message));
+        callRpc(method, message, callOf(context), receivedOf(message));
       const serveStream = (...asked: Parameters<typeof serveCall>) =>
         mapped<Message, Message>(() => serveCall(...asked), { convert: (answer) => answer });
       return [method.localName, method.methodKind === 'server_streaming' ? serveStream : serveCall];
@@ -99,29 +89,27 @@ export function createCallRunner(runner: Runner) {
       },
       errors: { read, write },
     });
-    const isOpen = openServices.includes(method.parent);
-    const operation = isOpen ? openOperationOf(method) : operationOf(method);
-    values.set(runningCallKey, { running, operation });
-    signal.addEventListener('abort', () => abort(running, operation, signal.reason, { read, write }), { once: true });
+    values.set(runningCallKey, running);
+    signal.addEventListener('abort', () => abort(running, method, signal.reason, { read, write }), { once: true });
     const refuse = (error: unknown) => {
-      throw write(running.fail(error, operation));
+      throw write(running.fail(error, method));
     };
-    if (isOpen) {
+    if (openServices.includes(method.parent)) {
       try {
-        return running.admitAnyone(operation);
+        return running.admitAnyone(method);
       } catch (error) {
         return refuse(error);
       }
     }
     const key = requestHeader.get(apiKeyHeader) ?? undefined;
     const authorization = requestHeader.get('authorization') ?? undefined;
-    await running.admit({ key, authorization }, operation).catch(refuse);
+    await running.admit({ key, authorization }, method).catch(refuse);
     setOwner(values.get(nodeRequestKey), running.caller.accountId);
   };
 
   const interceptor: Interceptor = (proceed) => async (request) => {
-    const { contextValues } = request;
-    const { running, operation } = contextValues.get(runningCallKey)!;
+    const { contextValues, method } = request;
+    const running = contextValues.get(runningCallKey)!;
     const ignored = contextValues.get(ignoredMembersKey);
     const answer = async (call: Call) => {
       contextValues.set(callKey, call);
@@ -130,9 +118,9 @@ export function createCallRunner(runner: Runner) {
       reportIgnored(request, response, ignored);
       return response;
     };
-    if (!request.stream) return running.run(operation, answer);
+    if (!request.stream) return running.run(method, answer);
     try {
-      const response = await answer(running.startStream(operation));
+      const response = await answer(running.startStream(method));
       if (!response.stream) return response;
       return { ...response, message: running.streamFrom(() => checkAnswers(response.message, ignored)) };
     } catch (error) {
@@ -167,11 +155,6 @@ const leastBytesOf = (value: unknown): number => {
 
 const toDeadline = (leftMs: number | undefined) => (leftMs === undefined ? undefined : performance.now() + leftMs);
 
-const openOperationOf = (method: DescMethod): Operation => ({
-  ...operationOf(method),
-  isOpen: method.methodKind === 'unary' ? 'unary' : 'stream',
-});
-
 /** Sets a response header that lists ignored members and Idempotency-Key, which gRPC and Connect do not support. */
 function reportIgnored(
   { header }: { header: Headers },
@@ -190,7 +173,7 @@ function reportIgnored(
  */
 function abort(
   running: RunningCall,
-  operation: Operation,
+  method: DescMethod,
   reason: unknown,
   { read, write }: { read(error: unknown): unknown; write(failure: Failure | typeof callerLeft): ConnectError },
 ): void {
@@ -199,7 +182,7 @@ function abort(
   const isOwn = reason instanceof ConnectError || reason instanceof Failure;
   const error = isOwn ? read(reason) : callerLeft;
   running.abort(error === callerLeft ? callerLeft : toFailure(error));
-  const status = write(running.fail(error, operation));
+  const status = write(running.fail(error, method));
   if (!(reason instanceof ConnectError) || status.code === Code.Canceled) return;
   const { code, rawMessage, message, details, cause } = status;
   Object.assign(reason, { code, rawMessage, message, details, cause });

@@ -24,18 +24,7 @@ import {
 } from '../../../gen/sonant/v1/speech_pb.ts';
 import { UsageService } from '../../../gen/sonant/v1/usage_pb.ts';
 import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
-import {
-  callUnary,
-  type Handlers,
-  type LiveOperations,
-  type Runner,
-  type SpeechOperations,
-  toEstimateResponse,
-  toLiveInput,
-  toLiveResponse,
-  toStreamResponse,
-  toSynthesizeResponse,
-} from '../../api.ts';
+import { type Api, toLiveInput, toLiveResponse, toStreamResponse, toSynthesizeResponse } from '../../api.ts';
 import { Failure } from '../../platform/errors.ts';
 import { mapped } from '../../platform/runtime/mapped.ts';
 import { toRequest } from '../../speech.ts';
@@ -46,7 +35,11 @@ import { createReflection } from './reflection.ts';
 
 // sonant.v1.SpeechService: makes requests of messages, and messages of results.
 
-export function createSpeechService(speech: SpeechOperations, live: LiveOperations): ServiceImpl<typeof SpeechService> {
+export function createSpeechService({
+  speech,
+  live,
+  callRpc,
+}: Pick<Api, 'speech' | 'live' | 'callRpc'>): ServiceImpl<typeof SpeechService> {
   return {
     async synthesizeSpeech(message, context) {
       const request = toRequest(SynthesizeSpeechRequestSchema, message);
@@ -65,11 +58,11 @@ export function createSpeechService(speech: SpeechOperations, live: LiveOperatio
       const inputs = mapped(() => messages, { convert: (message) => toLiveInput(message) });
       return mapped(() => live.liveSpeech(callOf(context), inputs), { convert: toLiveResponse });
     },
-    async estimateSpeech(message, context) {
+    estimateSpeech(message, context) {
       const request = toRequest(EstimateSpeechRequestSchema, message);
-      return toEstimateResponse(await speech.estimateSpeech(callOf(context), request));
+      return speech.estimateSpeech(callOf(context), request);
     },
-    deleteAudio: (message, context) => callUnary(SpeechService.method.deleteAudio, speech, message, callOf(context)),
+    deleteAudio: (message, context) => callRpc(SpeechService.method.deleteAudio, message, callOf(context)),
   };
 }
 
@@ -115,19 +108,7 @@ function openHealth(services: readonly DescService[]) {
 const bookMessageBytesMax = 32 << 20;
 
 interface ServicesOptions {
-  runner: Runner;
-  speech: SpeechOperations;
-  live: LiveOperations;
-  handlers: {
-    voices: Handlers<typeof VoiceService>;
-    jobs: Handlers<typeof JobService>;
-    books: Handlers<typeof BookService>;
-    provenance: Handlers<typeof ProvenanceService>;
-    lexicons: Handlers<typeof LexiconService>;
-    models: Handlers<typeof ModelService>;
-    keys: Handlers<typeof ApiKeyService>;
-    usage: Handlers<typeof UsageService>;
-  };
+  api: Pick<Api, 'runner' | 'speech' | 'live' | 'callRpc'>;
   reflection?: boolean;
   /** Whether unknown members of JSON are rejected instead of ignored and reported. */
   isStrict?: boolean;
@@ -136,18 +117,19 @@ interface ServicesOptions {
 export type Services = ReturnType<typeof createServices>;
 
 export function createServices(options: ServicesOptions) {
-  const { runner, speech, live, handlers, reflection = true, isStrict = false } = options;
+  const { api, reflection = true, isStrict = false } = options;
+  const { runner, callRpc } = api;
   const { gate, interceptor } = createCallRunner(runner);
   const guarded = [
-    serve(SpeechService, createSpeechService(speech, live)),
-    serveHandlers(VoiceService, handlers.voices),
-    serveHandlers(LexiconService, handlers.lexicons),
-    serveHandlers(JobService, handlers.jobs),
-    serveHandlers(BookService, handlers.books),
-    serveHandlers(ProvenanceService, handlers.provenance),
-    serveHandlers(ModelService, handlers.models),
-    serveHandlers(ApiKeyService, handlers.keys),
-    serveHandlers(UsageService, handlers.usage),
+    serve(SpeechService, createSpeechService(api)),
+    serveHandlers(VoiceService, callRpc),
+    serveHandlers(LexiconService, callRpc),
+    serveHandlers(JobService, callRpc),
+    serveHandlers(BookService, callRpc),
+    serveHandlers(ProvenanceService, callRpc),
+    serveHandlers(ModelService, callRpc),
+    serveHandlers(ApiKeyService, callRpc),
+    serveHandlers(UsageService, callRpc),
   ];
   const names = guarded.map(({ service }) => service);
   const health = openHealth(names);

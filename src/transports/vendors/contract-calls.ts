@@ -1,13 +1,13 @@
 // Calls RPCs for the APIs of other vendors, with requests and responses as objects of JSON.
 import { create, type DescMethod } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
-import { type Call, callUnary } from '../../api.ts';
+import type { Api, Call } from '../../api.ts';
 import { endpointsOf, type Fields, newReading, readMembers, writeMessage } from '../../contract.ts';
 
 /** Calls the RPC with the members of its request, of which an update changes those that are given. */
 export async function callWith(
   method: DescMethod,
-  handlers: object,
+  callRpc: Api['callRpc'],
   call: Call,
   members: Fields,
   { isStrict = false }: { isStrict?: boolean } = {},
@@ -21,7 +21,7 @@ export async function callWith(
   const isUpdate = input.field.updateMask !== undefined;
   const mask = isUpdate ? given.filter((path) => !input.fields.some(({ name }) => name === path)) : undefined;
   if (mask) Object.assign(message, { updateMask: create(FieldMaskSchema, { paths: mask }) });
-  const result = await callUnary(method, handlers, message, call, { violations, given, emptyLists, mask });
+  const result = await callRpc(method, message, call, { violations, given, emptyLists, mask });
   const { responseBody } = endpointsOf(method)[0] ?? {};
   return writeMessage(responseBody?.message ?? output, responseBody ? result[responseBody.localName] : result);
 }

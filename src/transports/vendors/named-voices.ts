@@ -2,7 +2,7 @@
 // clients find the name that they look for. The cursor of a page is the last id of the previous page.
 import type { FastifyRequest } from 'fastify';
 import type { VoiceUser } from '../../accounts.ts';
-import { parseVoiceFilter, type Tickets } from '../../api.ts';
+import { type Api, parseVoiceFilter } from '../../api.ts';
 import type { Fields } from '../../contract.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import type { OfferedVoice } from '../../speech.ts';
@@ -34,7 +34,7 @@ export interface Viewer {
 
 export async function viewerOf(
   { call }: Pick<FastifyRequest, 'call'>,
-  { tickets, baseUrl }: { tickets: Tickets; baseUrl(): string },
+  { tickets, baseUrl }: Pick<Api, 'tickets'> & { baseUrl(): string },
 ): Promise<Viewer> {
   const { caller } = call!;
   const token = await tickets.issueToken('preview', caller);

@@ -2,9 +2,15 @@
 // or in X-API-Key. If a request names a voice that OpenAI publishes and the caller has no such voice, the voice in a
 // table speaks, or else the default voice. X-Ignored-Fields and X-Voice-Id report the default voice. With SONANT_STRICT,
 // such a request fails. A request with any other unknown voice fails.
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { StreamSpeechRequestSchema, SynthesizeSpeechRequestSchema } from '../../../gen/sonant/v1/speech_pb.ts';
-import { anonymous, speechOperations, voiceOperations } from '../../api.ts';
+import {
+  SpeechService,
+  StreamSpeechRequestSchema,
+  SynthesizeSpeechRequestSchema,
+} from '../../../gen/sonant/v1/speech_pb.ts';
+import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
+import { anonymous, scopesOf } from '../../api.ts';
 import { type Fields, isObject, memberSchema } from '../../contract.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { type ReadRequest, readRequest, speechFields } from '../../speech.ts';
@@ -50,8 +56,8 @@ const publishedVoices = 'alloy=af_alloy ash=am_michael ballad=bm_george cedar=am
 /** Model names that OpenAI clients expect. A request for speech may also give any other model name. */
 const modelIds = ['sonant', 'tts-1', 'tts-1-hd', 'gpt-4o-mini-tts'];
 const models = modelIds.map((id) => ({ id, object: 'model', created: 1_735_689_600, owned_by: 'sonant' }));
-const { streamSpeech } = speechOperations;
-const { listVoices } = voiceOperations;
+const { streamSpeech } = SpeechService.method;
+const { listVoices } = VoiceService.method;
 
 export function addOpenAiRoutes(
   app: FastifyInstance,
@@ -193,7 +199,7 @@ const speechSchema: Schema = {
   },
 };
 const usual = { tag: 'OpenAI', bearer: 'key', isOpenAi: true } as const;
-const listing = { ...usual, scopes: voiceOperations.listVoices.scopes, failures: [] } as const;
+const listing = { ...usual, scopes: scopesOf(VoiceService.method.listVoices), failures: [] } as const;
 
 const voice = describeObject('OpenAiVoice', {
   id: [text('Id or alias of the voice.'), 'clara'],
@@ -219,7 +225,7 @@ const openAiDocs = {
     summary: 'Create speech as OpenAI’s API does',
     description:
       'The sample rate is 24 000 Hz. Send the API key as a bearer token or in X-API-Key. Failures have the form of OpenAI’s errors.',
-    scopes: speechOperations.streamSpeech.scopes,
+    scopes: scopesOf(SpeechService.method.streamSpeech),
     body: { schema: speechSchema, examples: { plain: { model: 'tts-1', input: 'Hello.', voice: 'clara' } } },
     answers: {
       200: {

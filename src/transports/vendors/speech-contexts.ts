@@ -1,18 +1,18 @@
 // The contexts of one WebSocket from another vendor's client. Each context is a call of live speech, and all contexts
 // speak at the same time. The vendor's writer converts events to messages. After a context is cancelled, only its last
 // messages follow. When the service stops, the connection closes with 1012 as soon as no context is speaking.
+
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { LiveStartSchema } from '../../../gen/sonant/v1/speech_pb.ts';
+import { LiveStartSchema, SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
 import { monthlyQuotaOf } from '../../accounts.ts';
 import {
+  type Api,
   callerLeft,
   type LiveEvent,
   type LiveInput,
-  type LiveOperations,
   liveWaitingCharsMax,
   type RunningCall,
-  speechOperations,
 } from '../../api.ts';
 import { type Fields, isObject } from '../../contract.ts';
 import { countChars } from '../../platform/count-chars.ts';
@@ -125,7 +125,7 @@ export class SpeechContext<Writer extends ContextWriter> {
 }
 
 interface SpeakingOptions {
-  live: LiveOperations;
+  live: Api['live'];
   /** Admits another call with the connection's key. */
   beginCall(): Promise<RunningCall>;
   send(message: object): Promise<void>;
@@ -177,7 +177,7 @@ export class SpeechContexts<Writer extends ContextWriter> {
       const call = await beginCall();
       context.call = call;
       if (context.isCancelled) call.abort(callerLeft);
-      const events = call.stream(speechOperations.liveSpeech, (begun) => live.liveSpeech(begun, inputs.pull()));
+      const events = call.stream(SpeechService.method.liveSpeech, (begun) => live.liveSpeech(begun, inputs.pull()));
       for await (const event of events) {
         for await (const message of writer.write(event)) if (!context.isCancelled) await send(message);
       }
@@ -226,7 +226,7 @@ export async function serveContexts<Writer extends ContextWriter>(
   const send = (message: object) => peer.send(JSON.stringify(hasSnakeNames ? withSnakeNames(message) : message));
   const contexts = new SpeechContexts<Writer>({
     live,
-    beginCall: () => admission.beginCall(request, api, speechOperations.liveSpeech),
+    beginCall: () => admission.beginCall(request, api, SpeechService.method.liveSpeech),
     send,
     onIdle: () => (leaving.aborted ? leave() : protocol.onIdle?.()),
   });

@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { JobService } from '../../../gen/sonant/v1/job_service_pb.ts';
 import type { WebhookMessage, Webhooks } from '../../../src/accounts/webhooks/webhook.ts';
 import type { JobView } from '../../../src/api/jobs.ts';
-import { callUnary } from '../../../src/api/service-handlers.ts';
+import { createCallRpc } from '../../../src/api/service-handlers.ts';
 import { createJobRows } from '../../../src/clips/jobs/job-rows.ts';
 import { removeSegmentsOfVoice } from '../../../src/clips/jobs/job-sweep.ts';
 import { Failure } from '../../../src/platform/errors.ts';
@@ -242,12 +242,12 @@ describe('a caller', () => {
 });
 
 test('a job is forgotten with its audio when its time is over', async () => {
-  const { create, untilEnded, sendJobs, store, jobs } = await openJobsGateway();
+  const { create, untilEnded, sendJobs, store, sweepJobs } = await openJobsGateway();
   const { id } = await create({ keep_hours: 2 });
   const job = await untilEnded(id);
   expect(Date.parse(job.expires_at) - Date.parse(job.ended_at)).toBe(2 * hourMs);
   await store.query('update jobs set expires_at_ms = $1 where job_id = $2', Date.now() - 1, id);
-  await jobs.sweep();
+  await sweepJobs();
   expect((await sendJobs(`/${id}`)).status).toBe(404);
   for (const table of ['jobs', 'job_chapters', 'job_parts', 'job_segments'])
     expect(await store.query(`select * from ${table}`), table).toEqual([]);
@@ -272,9 +272,10 @@ test('the end of a job is told to its webhook, once for each end', async () => {
     reportSpeech() {},
   };
   const { createJob, retryJob, watchJob } = JobService.method;
+  const callRpc = createCallRpc([[JobService, handlers]]);
   const create = (webhookUrl: string, jobId = ''): Promise<{ job: JobView }> => {
     const message = createMessage(createJob.input, { jobId, voiceId: 'tone-low', text: 'One. Two.', webhookUrl });
-    return callUnary(createJob, handlers, message, call);
+    return callRpc(createJob, message, call);
   };
   await expect(create('https://forbidden.test')).rejects.toThrow();
   tone.trouble = { failsAfterSegments: 0 };

@@ -40,7 +40,7 @@ test.each(['failed', 'canceled'])(
 
 test('the segments of a job that has failed go after a day; a retry speaks them again, and charges nothing', async () => {
   const gateway = await openJobsGateway({ jobChaptersMax: 0 });
-  const { create, untilEnded, openOwnJobs, readJobs, readJson, jobsKey, jobs, store, storedClips, tone } = gateway;
+  const { create, untilEnded, openOwnJobs, readJobs, readJson, jobsKey, sweepJobs, store, storedClips, tone } = gateway;
   const { clips } = storedClips.memory;
   const book = chapters.slice(0, 1);
   const chars = book[0]!.text.length;
@@ -68,10 +68,10 @@ test('the segments of a job that has failed go after a day; a retry speaks them 
   const keys = await keysOf();
   expect(keys).toHaveLength(spoken - 1);
   await age(leftSegmentsMs - 60_000);
-  await jobs.sweep();
+  await sweepJobs();
   expect(await keysOf()).toEqual(keys);
   await age(60_000);
-  await jobs.sweep();
+  await sweepJobs();
   expect(await keysOf()).toEqual([]);
   expect(await Promise.all(keys.map((key) => clips.open(key)))).toEqual(keys.map(() => undefined));
   const { progress, usage } = await readJobs(`/${id}`);

@@ -104,11 +104,11 @@ test('a job that fails meanwhile keeps its audio, and a retry goes on', async ()
 });
 
 test('after a day, the text and the audio of the sentences are gone, and nothing can be spoken again', async () => {
-  const { get, id, job, jobs, settle, store } = await openSuspect([good]);
+  const { get, id, job, sweepJobs, settle, store } = await openSuspect([good]);
   const count = async () => (await store.query('select 1 from job_parts union all select 1 from job_segments')).length;
   expect(await count()).toBeGreaterThan(0);
   await store.query('update jobs set ended_at_ms = ended_at_ms - $1', leftSegmentsMs);
-  await jobs.sweep();
+  await sweepJobs();
   expect(await count()).toBe(0);
   const reply = await settle('speak_again');
   expect([reply.status, reply.json.error]).toEqual([410, 'audio_expired']);

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { toJobFields } from '../../../src/api/books.ts';
+import { toJobFields } from '../../../src/clips/jobs/job-request.ts';
 import type { Book } from '../../../src/library/books/book.ts';
 import { readHtmlBook } from '../../../src/library/books/html-book.ts';
 import { readMarkdownBook } from '../../../src/library/books/markdown-book.ts';

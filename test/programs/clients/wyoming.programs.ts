@@ -13,12 +13,11 @@ describeClient('wyoming for Python', {
     too_long: ['rate_limit_exceeded', '8 are left until'],
   },
   statuses: [],
-  async open({ runner, operations, key }, limited, onClose) {
-    const { live, voices } = operations;
+  async open({ api, key }, limited, onClose) {
     const address = { host: '127.0.0.1', port: 0 };
     const ignored = { allowed: [], onRefused() {}, onFault() {} };
     const listen = async (ownKey: string) => {
-      const server = await openWyomingServer({ runner, live, voices, key: ownKey, address, ...ignored });
+      const server = await openWyomingServer({ api, key: ownKey, address, ...ignored });
       onClose(() => server.drain(0));
       return server.port;
     };

@@ -19,8 +19,7 @@ import { createWebhookRows } from '../../../src/accounts/webhooks/webhook-rows.t
 import { createWebhookSecrets } from '../../../src/accounts/webhooks/webhook-secrets.ts';
 import type { EndedCall } from '../../../src/api/call.ts';
 import { type JobHandlersOptions, openJobHandlers } from '../../../src/api/jobs.ts';
-import { createOperations } from '../../../src/api/operations.ts';
-import { createRunner } from '../../../src/api/runner.ts';
+import { openApi } from '../../../src/api/open-api.ts';
 import type { TimeLimits } from '../../../src/api/running-call.ts';
 import { loadConfig } from '../../../src/app/config.ts';
 import type { RoomLimits } from '../../../src/clips/clip-room.ts';
@@ -147,26 +146,25 @@ export async function openTestGateway(
     store?: JobHandlersOptions['stored']['store'];
     clips?: Partial<JobHandlersOptions['stored']['clips']>;
   };
-  const openOwnJobs = ({ store: ownStore = store, clips: ownClips, ...more }: OwnJobs = {}) =>
-    openJobHandlers({
-      ...{
-        speech,
-        stored: { store: ownStore, clips: { ...storedClips, ...ownClips }, ledger },
-        links,
-        openSigner,
-        onFault,
-        chaptersMax: 4,
-      },
-      limiter: isLimited ? limiter : unlimited,
-      findCaller: ({ ownerId, address }) => keyVerifier.verifyOwner(ownerId, address),
-      ...more,
-    });
-  const jobs = openOwnJobs({ chaptersMax: options.jobChaptersMax ?? 4 });
+  const jobsOptions = ({ store: ownStore = store, clips: ownClips, ...more }: OwnJobs = {}): JobHandlersOptions => ({
+    speech,
+    stored: { store: ownStore, clips: { ...storedClips, ...ownClips }, ledger },
+    links,
+    openSigner,
+    onFault,
+    chaptersMax: 4,
+    limiter: isLimited ? limiter : unlimited,
+    findCaller: ({ ownerId, address }) => keyVerifier.verifyOwner(ownerId, address),
+    ...more,
+  });
+  const openOwnJobs = (own?: OwnJobs) => openJobHandlers(jobsOptions(own));
   const readOwn = options.readOwnCertificates ?? (async () => (openSigner ? certificatesOf(openSigner) : []));
-  const operations = createOperations({
+  const onCallEnd = (call: EndedCall) => void calls.push(call);
+  const api = openApi({
     store,
     clips: storedClips.openDelivery({ speech, voices, links, openSigner }),
-    jobs: jobs.handlers,
+    jobs: jobsOptions({ chaptersMax: options.jobChaptersMax ?? 4 }),
+    running: { admit: realAdmit, isInForce: keyVerifier.isInForce, onCallEnd, timeLimits },
     core: { engines, voices, speech },
     accounts: {
       keys: keyVerifier.management,
@@ -182,17 +180,14 @@ export async function openTestGateway(
     onFault,
     provenance: { inspect: createInspect(readOwn, rows) },
   });
-  const onCallEnd = (call: EndedCall) => void calls.push(call);
-  const runner = createRunner({ admit: realAdmit, isInForce: keyVerifier.isInForce, onCallEnd, timeLimits });
-  const services = createServices({ runner, ...operations, isStrict: settings?.isStrict ?? false });
+  const services = createServices({ api, isStrict: settings?.isStrict ?? false });
   store.listen('keys', () => {
     keyVerifier.forget();
-    runner.checkKeys();
+    api.runner.checkKeys();
   });
   store.listen('voices', () => void keeping.voiceCache.refresh().catch(onFault));
   const gateway = await openGateway({
-    runner,
-    operations,
+    api,
     addRpcRoutes: (app) => addRpcRoutes(app, services.createHandlers({ grpc: false })),
     admit: realAdmit,
     signing: { signIn, addresses },
@@ -207,7 +202,7 @@ export async function openTestGateway(
   });
   onClose(async () => {
     await gateway.drain(0);
-    await jobs.close();
+    await api.close();
     await tone.close();
     await clips.close();
     await keyVerifier.close();
@@ -236,8 +231,8 @@ export async function openTestGateway(
     send('/api/audio/speech', { body: { voice_id: 'tone-low', ...body }, ...init });
   return {
     gateway,
-    runner,
-    operations,
+    api,
+    runner: api.runner,
     services,
     tone,
     schedule,
@@ -265,7 +260,12 @@ export async function openTestGateway(
     sweep: storedClips.sweep,
     storedClips,
     speech,
-    jobs,
+    /** Sweeps the jobs as the service does from time to time. */
+    async sweepJobs() {
+      const jobs = openOwnJobs({ chaptersMax: 0 });
+      await jobs.sweep();
+      await jobs.close();
+    },
     /** A second process that works on the jobs of the same stores. */
     openOwnJobs,
   };

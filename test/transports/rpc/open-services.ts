@@ -1,10 +1,18 @@
 // Opens the RPC services with a minimal speech implementation for a test: services, listener, the keys "good" and
 // "poor" (without scopes), and the log; also an HTTP/1.1 server with only these services. Closed after the test.
+
 import type { AddressInfo } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { onTestFinished } from 'vitest';
+import { ApiKeyService } from '../../../gen/sonant/v1/api_key_pb.ts';
+import { BookService } from '../../../gen/sonant/v1/book_pb.ts';
+import { LexiconService } from '../../../gen/sonant/v1/lexicon_pb.ts';
+import { ModelService } from '../../../gen/sonant/v1/model_pb.ts';
+import { ProvenanceService } from '../../../gen/sonant/v1/provenance_pb.ts';
 import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
+import { UsageService } from '../../../gen/sonant/v1/usage_pb.ts';
+import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
 import type { Admit } from '../../../src/accounts/keys/admit.ts';
 import type { KeyCaller } from '../../../src/accounts/keys/caller.ts';
 import { keyDefaults, type Scope, scopes } from '../../../src/accounts/keys/key-grant.ts';
@@ -12,7 +20,6 @@ import type { KeyManagement } from '../../../src/accounts/keys/key-management.ts
 import type { WebhookSecrets } from '../../../src/accounts/webhooks/webhook-secrets.ts';
 import { createBookHandlers } from '../../../src/api/books.ts';
 import type { EndedCall } from '../../../src/api/call.ts';
-import type { JobHandlers } from '../../../src/api/jobs.ts';
 import { createKeyHandlers } from '../../../src/api/keys.ts';
 import { createLexiconHandlers } from '../../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../../src/api/live-speech.ts';
@@ -22,6 +29,7 @@ import type { OpenCallLimits } from '../../../src/api/open-calls.ts';
 import { createProvenanceHandlers } from '../../../src/api/provenance.ts';
 import { createRunner } from '../../../src/api/runner.ts';
 import type { TimeLimits } from '../../../src/api/running-call.ts';
+import { createCallRpc } from '../../../src/api/service-handlers.ts';
 import { createSpeechOperations } from '../../../src/api/speech.ts';
 import { createUsageHandlers } from '../../../src/api/usage.ts';
 import { createVoiceHandlers } from '../../../src/api/voices.ts';
@@ -100,25 +108,25 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
   const spoken = { plan, checkRoom: async () => {}, speak };
   const speechOperations = createSpeechOperations({ speech: spoken, delivery, metering, idempotency });
   const preview = async () => Promise.reject(new Error('unused'));
-  const services = createServices({
-    runner,
-    speech: { ...speechOperations, estimateSpeech },
-    live: createLiveOperations({ speech: unusedLive, metering }),
-    handlers: {
-      voices: createVoiceHandlers({ voices, engines: [], management: unused, preview }),
-      jobs: {} as JobHandlers,
-      books: createBookHandlers(),
-      provenance: createProvenanceHandlers({
+  const callRpc = createCallRpc([
+    [SpeechService, { deleteAudio: speechOperations.deleteAudio }],
+    [VoiceService, createVoiceHandlers({ voices, engines: [], management: unused, preview })],
+    [BookService, createBookHandlers()],
+    [
+      ProvenanceService,
+      createProvenanceHandlers({
         inspect: createInspect(async () => []),
         readReceipt: async () => Promise.reject(new Error('unused')),
       }),
-      keys: createKeyHandlers({ keys, voices, secrets: {} as WebhookSecrets }),
-      usage: createUsageHandlers({ sum: async () => [] }),
-      lexicons: createLexiconHandlers({} as LexiconManagement, voices),
-      models: createModelHandlers({ installs: {} as ModelInstalls, engines: [], voices }),
-    },
-    reflection,
-  });
+    ],
+    [ApiKeyService, createKeyHandlers({ keys, voices, secrets: {} as WebhookSecrets })],
+    [UsageService, createUsageHandlers({ sum: async () => [] })],
+    [LexiconService, createLexiconHandlers({} as LexiconManagement, voices)],
+    [ModelService, createModelHandlers({ installs: {} as ModelInstalls, engines: [], voices })],
+  ]);
+  const speaking = { ...speechOperations, estimateSpeech };
+  const live = createLiveOperations({ speech: unusedLive, metering });
+  const services = createServices({ api: { runner, speech: speaking, live, callRpc }, reflection });
   const address = { host: '127.0.0.1', port: 0 };
   const server = await openRpcServer({ services, address, onFault, ...(tls && { tls }) });
   const web = createHttpApp({

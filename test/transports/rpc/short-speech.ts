@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../../../src/accounts/keys/caller.ts';
 import type { SpeechOperations } from '../../../src/api/speech.ts';
+import { toEstimateResponse } from '../../../src/api/speech-messages.ts';
 import { type AudioFormat, audioFormats } from '../../../src/audio/formats.ts';
 import type { Delivery } from '../../../src/clips/delivery.ts';
 import type { Engine, Voice } from '../../../src/engines/engine.ts';
@@ -184,7 +185,7 @@ export function openShortSpeech() {
   const estimateSpeech: SpeechOperations['estimateSpeech'] = async (_call, request) => {
     check(request);
     const segmentCount = request.texts.length;
-    return { chars: request.chars, seconds: 0.5, byteCount: 2 ** 33, segmentCount, warnings: [] };
+    return toEstimateResponse({ chars: request.chars, seconds: 0.5, byteCount: 2 ** 33, segmentCount, warnings: [] });
   };
   return { counts, trouble, voices, delivery, plan, speak: stream, estimateSpeech };
 }

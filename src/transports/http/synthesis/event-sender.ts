@@ -1,8 +1,10 @@
 // Starts or resumes a stream of events, and sends it until it ends or its client disconnects. Nothing is sent before
 // the first audio, so that an earlier failure can have its own status.
+
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { SpeechService } from '../../../../gen/sonant/v1/speech_pb.ts';
 import type { Accounts } from '../../../accounts.ts';
-import { isTicketId, type SpeechOperations, speechOperations, type Ticket } from '../../../api.ts';
+import { type Api, scopesOf } from '../../../api.ts';
 import { Failure } from '../../../platform/errors.ts';
 import type { ReadRequest, SpeechEvent } from '../../../speech.ts';
 import { fromThrown } from '../../net/failure-reply.ts';
@@ -31,22 +33,26 @@ export interface EventSender {
   leave(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<void>;
 }
 
-const { streamSpeech } = speechOperations;
+/** The ticket that starts a stream, and the key that it was issued to. */
+interface Ticket {
+  ticketId: string;
+  keyId: string;
+}
+
+const { streamSpeech } = SpeechService.method;
 
 export function createEventSender(
-  speech: SpeechOperations,
+  speech: Api['speech'],
   { admission, admit }: { admission: Admission; admit: Accounts['admit'] },
   streams: ResumableStreams,
 ): EventSender {
   /** Finds a stream of this replica. A request with a ticket carries no key, so the key of the stream is checked. */
   const find = async (request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string) => {
-    const isAdmitted = request.call !== undefined;
-    // Without an admitted key, only a ticket id is accepted: key ids are not secret.
-    const stream = isAdmitted || isTicketId(holder) ? streams.find(audioId, holder) : undefined;
+    const stream = streams.find(audioId, holder);
     if (!stream) throw new Failure('stream_expired');
     const { ticketKeyId } = stream;
     const presented = { key: undefined, ticketKeyId, address: request.ip, reportLimits: limitReporter(reply) };
-    if (!isAdmitted) await admit(presented, streamSpeech.scopes);
+    if (!request.call) await admit(presented, scopesOf(streamSpeech));
     return stream;
   };
   const send = async (reply: FastifyReply, stream: ResumableStream, from: number, headers: SpeechHeaders = {}) => {

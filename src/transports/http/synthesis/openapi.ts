@@ -1,16 +1,19 @@
 // The OpenAPI documentation of /api/audio, and the parts that it shares with event streams.
+
 import type { DescMessage } from '@bufbuild/protobuf';
 import {
   EstimateSpeechResponseSchema,
+  SpeechService,
   StreamSpeechRequestSchema,
   SynthesizeSpeechRequestSchema,
   SynthesizeSpeechResponseSchema,
 } from '../../../../gen/sonant/v1/speech_pb.ts';
-import { idempotencyKeyCharsMax, speechOperations } from '../../../api.ts';
+import { scopesOf } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
 import { anyOfTexts, memberSchema, membersOf } from '../../../contract.ts';
 import { speechFields } from '../../../speech.ts';
 import type { ReplyHeaderName } from '../documented-headers.ts';
+import { idempotencyKeyCharsMax } from '../http-limits.ts';
 import {
   describeObject,
   documentOperation,
@@ -23,7 +26,7 @@ import {
 } from '../route-docs.ts';
 import { eventContent, member } from './event-schemas.ts';
 
-const { synthesizeSpeech, streamSpeech, estimateSpeech } = speechOperations;
+const { synthesizeSpeech, streamSpeech, estimateSpeech } = SpeechService.method;
 
 const schemasOf = (desc: DescMessage): Readonly<Record<string, Schema>> =>
   Object.fromEntries(membersOf(desc).map(({ name }) => [name, memberSchema(desc, name, 'request')]));
@@ -120,7 +123,7 @@ export const speechDocs: RouteDocs = {
     'With `method` `rest`, the reply is sent when all text is spoken: a link (`return_format` `url`) or the audio (`buffer`). ' +
     'With `method` `streaming`, the reply is the audio while it is being synthesized, or events if `Accept` is `text/event-stream`. ' +
     'The status is sent with the first audio; a body that ends cleanly is complete.',
-  scopes: [...synthesizeSpeech.scopes, ...streamSpeech.scopes],
+  scopes: [...scopesOf(synthesizeSpeech), ...scopesOf(streamSpeech)],
   parameters: [
     requestHeader(
       'Idempotency-Key',

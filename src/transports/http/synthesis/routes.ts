@@ -1,8 +1,9 @@
 // POST /api/audio/speech returns a link (`url`), audio in the reply (`buffer`), or audio as it is synthesized
 // (`streaming`). POST /api/audio/speech/buffer only returns audio, so that generated clients can type its answer.
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { EstimateSpeechResponseSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
-import { parseIdempotencyKey, type SpeechOperations, speechOperations, toEstimateResponse } from '../../../api.ts';
+import { EstimateSpeechResponseSchema, SpeechService } from '../../../../gen/sonant/v1/speech_pb.ts';
+import type { Api } from '../../../api.ts';
 import { writeMessage } from '../../../contract.ts';
 import { Failure, type FieldViolation } from '../../../platform/errors.ts';
 import { mapped } from '../../../platform/runtime/mapped.ts';
@@ -17,6 +18,7 @@ import { audioDocs, estimateDocs, speechDocs } from './openapi.ts';
 import {
   captionHeaders,
   linkHeaders,
+  parseIdempotencyKey,
   readSpeechBody,
   resultHeaders,
   type SpeechHeaders,
@@ -29,7 +31,7 @@ interface LinkAnswer {
   body: Readonly<Record<string, unknown>>;
 }
 
-const { synthesizeSpeech, streamSpeech, estimateSpeech } = speechOperations;
+const { synthesizeSpeech, streamSpeech, estimateSpeech } = SpeechService.method;
 
 /** Estimates the cost of a request. The body has the fields of POST /api/audio/speech. */
 function addEstimate(app: FastifyInstance, { speech, admission, isStrict }: RouteTools): void {
@@ -39,7 +41,7 @@ function addEstimate(app: FastifyInstance, { speech, admission, isStrict }: Rout
     async (request, reply) => {
       const read = readSpeechBody(fieldsOf(request), { isStrict, isEvents: false });
       const estimate = await run(request, reply, estimateSpeech, (call) => speech.estimateSpeech(call, read.request));
-      const body = writeMessage(EstimateSpeechResponseSchema, toEstimateResponse(estimate));
+      const body = writeMessage(EstimateSpeechResponseSchema, estimate);
       return reply.headers(ignoredHeaders(request, read.ignored)).send(body);
     },
   );
@@ -114,7 +116,7 @@ function refuseUnusedKey(request: FastifyRequest, { ignored }: ReadRequest, isSt
 }
 
 async function sendStream(
-  speech: SpeechOperations,
+  speech: Api['speech'],
   request: FastifyRequest,
   reply: FastifyReply,
   read: ReadRequest,

@@ -3,11 +3,11 @@
 import { create, type DescMessage } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { StreamSpeechRequestSchema, SynthesizeSpeechRequestSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
-import { type LiveEvent, roundSeconds } from '../../../api.ts';
+import type { LiveEvent } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
 import type { Clip } from '../../../clips.ts';
 import { type Fields, newReading, readQuery, toViolation } from '../../../contract.ts';
-import type { FieldViolation } from '../../../platform/errors.ts';
+import { Failure, type FieldViolation } from '../../../platform/errors.ts';
 import {
   type CaptionKind,
   type ReadRequest,
@@ -18,6 +18,7 @@ import {
 } from '../../../speech.ts';
 import { headerText, manifestLink } from '../../net/headers.ts';
 import type { ReplyHeaderName } from '../documented-headers.ts';
+import { idempotencyKeyCharsMax } from '../http-limits.ts';
 import { noteIgnored } from '../request-fields.ts';
 
 interface BodyRules {
@@ -102,7 +103,7 @@ export const resultHeaders = (result: SpeechEvent<'info'> | Clip): SpeechHeaders
   ...(result.manifestUrl && { Link: manifestLink(result.manifestUrl) }),
   ...('seconds' in result && {
     'X-Chars-Charged': String(result.charsCharged),
-    'X-Audio-Duration': String(roundSeconds(result.seconds)),
+    'X-Audio-Duration': String(Math.round(result.seconds * 1e6) / 1e6),
     'X-Speech-Check': result.speechCheck,
   }),
 });
@@ -143,4 +144,13 @@ export const captionHeaders = ({ captionUrls }: Clip): SpeechHeaders =>
 function voiceHeaders(name: string): SpeechHeaders {
   const text = headerText(name);
   return text === name ? { 'X-Voice': name } : { 'X-Voice': text, 'X-Voice-Encoding': 'percent' };
+}
+
+/** Returns the Idempotency-Key of the request, if any. Throws a Failure if the key is malformed. */
+export function parseIdempotencyKey(given: string | string[] | undefined): string | undefined {
+  if (given === undefined) return undefined;
+  const key = String(given);
+  if (/^[ -~]+$/.test(key) && key.length <= idempotencyKeyCharsMax) return key;
+  const message = `must be 1 to ${idempotencyKeyCharsMax} printable ASCII characters`;
+  throw new Failure('invalid_request', { details: [{ field: 'Idempotency-Key', reason: 'format', message }] });
 }

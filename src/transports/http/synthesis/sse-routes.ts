@@ -1,8 +1,9 @@
 // /api/audio/speech/sse: speech as events, by POST, by GET, or by GET with a ticket. GET .../{audio id} resumes a
 // stream after its connection breaks; DELETE ends the stream.
+
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { StreamSpeechRequestSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
-import { isTicketId, speechOperations } from '../../../api.ts';
+import { SpeechService, StreamSpeechRequestSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
+import { scopesOf } from '../../../api.ts';
 import { memberSchema } from '../../../contract.ts';
 import { Failure } from '../../../platform/errors.ts';
 import { addWithoutBody, fieldsOf, ignoredHeaders } from '../request-fields.ts';
@@ -32,7 +33,7 @@ import { readEventBody, readEventQuery } from './speech-over-http.ts';
 
 // The OpenAPI documentation of speech as Server-Sent Events.
 
-const { streamSpeech } = speechOperations;
+const { streamSpeech } = SpeechService.method;
 const { captions: _, ...streamSchemas } = fieldSchemas;
 
 const streamRequestSchema = speechSchema(
@@ -73,7 +74,7 @@ const streamAnswers = { 200: eventAnswer, 204: { description: 'There are no even
 
 const streamDocs: Omit<RouteDocs, 'id' | 'summary'> = {
   tag: 'Streams',
-  scopes: streamSpeech.scopes,
+  scopes: scopesOf(streamSpeech),
   answers: { 200: eventAnswer },
   failures: speakingFailures,
 };
@@ -147,7 +148,7 @@ const leaveDocs: RouteDocs = {
   summary: 'End a stream of events',
   description:
     'Only the key that started the stream can end it. Ends the synthesis at once; after a lost connection, synthesis would continue for ten seconds.',
-  scopes: streamSpeech.scopes,
+  scopes: scopesOf(streamSpeech),
   parameters: [pathId('Id of the audio.', exampleAudioId, 'aud_')],
   answers: { 204: { description: 'The synthesis has ended, and its events are discarded.' } },
   failures: ['stream_expired'],
@@ -163,7 +164,7 @@ export function addSseRoutes(
   app: FastifyInstance,
   { speech, admission, eventSender, tickets, isStrict, baseUrl }: RouteTools,
 ): void {
-  const onRequest = admission.admitTo(speechOperations.streamSpeech);
+  const onRequest = admission.admitTo(SpeechService.method.streamSpeech);
   const read = (request: FastifyRequest) => readEventBody(fieldsOf(request), isStrict);
 
   app.post(url, documented(streamByBodyDocs, onRequest), (request, reply) =>
@@ -187,7 +188,8 @@ export function addSseRoutes(
 
   app.get(`${url}/tickets/:id`, documented(ticketStreamDocs), async (request: WithId, reply) => {
     const { id } = request.params;
-    if (!isTicketId(id)) throw noSuchTicket();
+    // Without a key, only the id of a ticket resumes a stream: key ids are not secret.
+    if (!tickets.isId(id)) throw noSuchTicket();
     const last = request.headers['last-event-id'];
     if (last) return eventSender.resume(request, reply, String(last).split(':', 1)[0]!, id);
     const ticket = await tickets.use(id);

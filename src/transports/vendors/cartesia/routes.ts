@@ -1,16 +1,12 @@
 // The speech endpoints of Cartesia's API: GET /tts/websocket, POST /tts/bytes, POST /tts/sse, and POST /access-token, whose
 // tokens are only for speech. The API key or the token is a bearer token or in the query, where browsers put it as
 // `access_token`; the key may also be in X-API-Key. Every request for speech becomes live speech.
+
+import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { SpeechService } from '../../../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../../../gen/sonant/v1/voice_pb.ts';
-import {
-  type LiveEvent,
-  type LiveInput,
-  type Operation,
-  speechOperations,
-  tokenSecondsMax,
-  voiceOperations,
-} from '../../../api.ts';
+import type { LiveEvent, LiveInput } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
 import { type Fields, isObject } from '../../../contract.ts';
 import { Failure, type FieldViolation } from '../../../platform/errors.ts';
@@ -34,11 +30,11 @@ import { type Generation, parseGeneration } from './generation.ts';
 // The voices of Cartesia's API: GET /voices with filters and pages, GET, PATCH and DELETE /voices/{id}. A clone needs a
 // recording of consent, which POST /voices/clone does not contain, and no voice is made to speak another language.
 
-const { listVoices, getVoice, updateVoice, deleteVoice } = voiceOperations;
+const { listVoices, getVoice, updateVoice, deleteVoice } = VoiceService.method;
 
 function addCartesiaVoiceRoutes(app: FastifyInstance, options: RouteTools): void {
-  const { voices, handlers, admission } = options;
-  const to = (operation: Operation) => ({ onRequest: admission.admitAnyTo(operation) });
+  const { voices, callRpc, admission } = options;
+  const to = (method: DescMethod) => ({ onRequest: admission.admitAnyTo(method) });
   const idOf = ({ params }: FastifyRequest) => (params as { id: string }).id;
 
   app.get('/voices', to(listVoices), async (request, reply) => {
@@ -64,7 +60,7 @@ function addCartesiaVoiceRoutes(app: FastifyInstance, options: RouteTools): void
     const changed = await run(request, reply, updateVoice, async (call) => {
       const { voice } = await voices.getVoice(call, id);
       const labels = gender && { labels: { ...voice.labels, gender } };
-      await callWith(VoiceService.method.updateVoice, handlers.voices, call, { voice_id: id, ...texts, ...labels });
+      await callWith(updateVoice, callRpc, call, { voice_id: id, ...texts, ...labels });
       return voices.getVoice(call, id);
     });
     reply.headers(ignoredHeaders(request, ignored));
@@ -74,9 +70,7 @@ function addCartesiaVoiceRoutes(app: FastifyInstance, options: RouteTools): void
   addWithoutBody(app, (scope) => {
     scope.delete('/voices/:id', to(deleteVoice), async (request, reply) => {
       const members = { voice_id: idOf(request) };
-      await run(request, reply, deleteVoice, (call) =>
-        callWith(VoiceService.method.deleteVoice, handlers.voices, call, members),
-      );
+      await run(request, reply, deleteVoice, (call) => callWith(deleteVoice, callRpc, call, members));
       return reply.code(204).send();
     });
     const refuse = (path: string, message: string) =>
@@ -128,7 +122,7 @@ function toVoicePage(ready: readonly OfferedVoice[], query: Fields, viewer: View
   return { data: page.map((voice) => toCartesiaVoice(voice, viewer)), has_more: hasMore, next_page: next };
 }
 
-const { liveSpeech } = speechOperations;
+const { liveSpeech } = SpeechService.method;
 
 export function addCartesiaRoutes(app: FastifyInstance, options: RouteTools): void {
   const { live, admission, tickets } = options;
@@ -196,6 +190,7 @@ export function addCartesiaRoutes(app: FastifyInstance, options: RouteTools): vo
 const tokenStart = 'eyJ';
 const tokenExpired = 'The access token is invalid or has expired. Request a new one.';
 const tokenSecondsDefault = 60;
+const tokenSecondsMax = 3600;
 
 /** The number of seconds for which the token is to be valid. */
 function readTokenRequest({ expires_in, grants }: Fields): number {

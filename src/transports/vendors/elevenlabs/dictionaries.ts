@@ -4,7 +4,6 @@ import { isUtf8 } from 'node:buffer';
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LexiconService } from '../../../../gen/sonant/v1/lexicon_pb.ts';
-import { operationOf } from '../../../api.ts';
 import { type Fields, isObject } from '../../../contract.ts';
 import { Failure } from '../../../platform/errors.ts';
 import { lexiconRequestBytesMax, lexiconValuesMax } from '../../../platform/net/request-limits.ts';
@@ -18,11 +17,11 @@ const root = '/v1/pronunciation-dictionaries';
 const { listLexicons, getLexicon, createLexicon } = LexiconService.method;
 const pageSizeDefault = 30;
 
-export function addDictionaryRoutes(app: FastifyInstance, { handlers, admission }: RouteTools): void {
+export function addDictionaryRoutes(app: FastifyInstance, { callRpc, admission }: RouteTools): void {
   const config = { jsonBytesMax: lexiconRequestBytesMax, jsonValuesMax: lexiconValuesMax };
-  const route = (method: DescMethod) => ({ onRequest: admission.admitAnyTo(operationOf(method)), config });
+  const route = (method: DescMethod) => ({ onRequest: admission.admitAnyTo(method), config });
   const call = (request: FastifyRequest, reply: FastifyReply, method: DescMethod, members: Fields) =>
-    run(request, reply, operationOf(method), (begun) => callWith(method, handlers.lexicons, begun, members));
+    run(request, reply, method, (begun) => callWith(method, callRpc, begun, members));
 
   app.get(root, route(listLexicons), async (request, reply) => {
     const { fields, ignored } = sortFields(request.query as Fields, ['page_size', 'cursor', 'api_key'], false);

@@ -3,15 +3,12 @@
 // /v1/voices/{voice_id}, its /settings, /v1/models, /v1/user and /v1/single-use-token. The API key is in xi-api-key.
 // Every request for speech becomes live speech. A WebSocket is accepted before its caller and its voice are checked,
 // because clients read a refusal of the upgrade as a wrong address.
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { SpeechService } from '../../../../gen/sonant/v1/speech_pb.ts';
+import { VoiceService } from '../../../../gen/sonant/v1/voice_pb.ts';
 import { type KeyCaller, type LimitStatus, monthlyQuotaOf } from '../../../accounts.ts';
-import {
-  type LiveEvent,
-  type LiveInput,
-  liveWaitingCharsMax,
-  speechOperations,
-  voiceOperations,
-} from '../../../api.ts';
+import { type LiveEvent, type LiveInput, liveWaitingCharsMax } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
 import type { Fields } from '../../../contract.ts';
 import { jobValuesMax } from '../../../platform/net/request-limits.ts';
@@ -75,8 +72,8 @@ const toUser = (caller: KeyCaller, status: LimitStatus | undefined): Fields => (
   created_at: 0,
 });
 
-const { liveSpeech } = speechOperations;
-const { listVoices, getVoice } = voiceOperations;
+const { liveSpeech } = SpeechService.method;
+const { listVoices, getVoice } = VoiceService.method;
 const roots = ['/v1/text-to-speech/:voiceId', '/v1/text-to-dialogue'];
 const json = 'application/json';
 

@@ -45,7 +45,7 @@ class RpcError extends Error {
 export function addMcpRoute(app: FastifyInstance, parts: RouteTools): void {
   const { admission, isAllowedOrigin } = parts;
   const tools = createTools(parts);
-  const admit = admission.admitBearerTo(...tools.map(({ operation }) => operation));
+  const admit = admission.admitBearerTo(...tools.map(({ method }) => method));
   const checkOrigin = async ({ headers: { origin } }: FastifyRequest) => {
     if (origin !== undefined && !isAllowedOrigin(origin))
       throw new Failure('access_denied', { message: 'Pages of this origin may not call this server.' });
@@ -163,7 +163,7 @@ async function answer(method: string, params: Fields, answering: Answering): Pro
     case 'ping':
       return {};
     case 'tools/list':
-      return { tools: tools.map(({ operation: _, run: __, ...tool }) => tool), ...cached };
+      return { tools: tools.map(({ method: _, run: __, ...tool }) => tool), ...cached };
     case 'tools/call':
       return callTool(params, answering);
   }
@@ -182,7 +182,7 @@ async function callTool(
     });
   if (!isObject(given)) throw new RpcError(codes.invalidParams, 'arguments must be an object.', { status: 200 });
   try {
-    return { content: await run(request, reply, tool.operation, (call) => tool.run(call, given)), isError: false };
+    return { content: await run(request, reply, tool.method, (call) => tool.run(call, given)), isError: false };
   } catch (error) {
     return { content: [{ type: 'text', text: explain(fromThrown(error)) }], isError: true };
   }

@@ -1,18 +1,12 @@
 // The tools of the MCP server. Each tool runs one operation. The arguments, their schemas and their descriptions come
 // from the protos, as in the REST API.
+
 import type { DescMethod } from '@bufbuild/protobuf';
 import { JobService } from '../../../../gen/sonant/v1/job_service_pb.ts';
-import { SynthesizeSpeechRequestSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
+import { SpeechService, SynthesizeSpeechRequestSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
 import { UsageService } from '../../../../gen/sonant/v1/usage_pb.ts';
 import { VoiceService } from '../../../../gen/sonant/v1/voice_pb.ts';
-import {
-  type Call,
-  type Operation,
-  operationOf,
-  type SpeechOperations,
-  speechOperations,
-  type VoiceOperations,
-} from '../../../api.ts';
+import type { Api, Call } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
 import { type Fields, memberSchema, membersOf, requestSchema } from '../../../contract.ts';
 import type { FieldViolation } from '../../../platform/errors.ts';
@@ -25,26 +19,26 @@ export interface Tool {
   description: string;
   inputSchema: object;
   annotations: { readOnlyHint: boolean; destructiveHint: false; openWorldHint: false };
-  operation: Operation;
+  method: DescMethod;
   /** Returns the content of the result. */
   run(call: Call, given: Fields): Promise<object[]>;
 }
 
-export const createTools = ({ speech, voices, handlers }: RouteTools): readonly Tool[] => [
-  createSpeak(speech, voices),
-  createTool('list_voices', VoiceService.method.listVoices, handlers.voices, {
+export const createTools = ({ callRpc, ...api }: RouteTools): readonly Tool[] => [
+  createSpeak(api),
+  createTool('list_voices', VoiceService.method.listVoices, callRpc, {
     description: 'Lists the voices that this key may use. Returns a page; for the next one, send its next_cursor.',
     defaults: { limit: 20 },
   }),
-  createTool('make_job', JobService.method.createJob, handlers.jobs, {
+  createTool('make_job', JobService.method.createJob, callRpc, {
     description:
       'Speaks a long text in the background, such as an article or a book with chapters. Returns at once; call get_job until its status is succeeded, then its audio_url is the audio.',
     defaults: { output_format: 'mp3' },
   }),
-  createTool('get_job', JobService.method.getJob, handlers.jobs, {
+  createTool('get_job', JobService.method.getJob, callRpc, {
     description: 'Returns a job of make_job: its status and progress and, once it has succeeded, its audio_url.',
   }),
-  createTool('get_usage', UsageService.method.getUsage, handlers.usage, {
+  createTool('get_usage', UsageService.method.getUsage, callRpc, {
     description: 'Returns the requests, characters and seconds of audio that this key has used, by day, voice or key.',
   }),
 ];
@@ -68,7 +62,7 @@ function withoutNoise(name: string, value: unknown): unknown {
 function createTool(
   name: string,
   method: DescMethod,
-  handlers: object,
+  callRpc: Api['callRpc'],
   { description, defaults = {} }: { description: string; defaults?: Fields },
 ): Tool {
   return {
@@ -76,9 +70,9 @@ function createTool(
     description,
     inputSchema: toInputSchema(requestSchema(method.input, name), defaults),
     annotations: about(name !== 'make_job'),
-    operation: operationOf(method),
+    method,
     async run(call, given) {
-      return [toText(await callWith(method, handlers, call, { ...defaults, ...given }, { isStrict: true }))];
+      return [toText(await callWith(method, callRpc, call, { ...defaults, ...given }, { isStrict: true }))];
     },
   };
 }
@@ -98,7 +92,7 @@ const speakWithout = membersOf(SynthesizeSpeechRequestSchema)
   .filter((name) => !speakArguments.includes(name));
 const speakDefaults = { language_code: speechFields.ownLanguage, output_format: 'mp3' };
 
-function createSpeak(speech: SpeechOperations, voices: VoiceOperations): Tool {
+function createSpeak({ speech, voices }: Pick<Api, 'speech' | 'voices'>): Tool {
   const inline = {
     type: 'boolean',
     default: false,
@@ -115,7 +109,7 @@ function createSpeak(speech: SpeechOperations, voices: VoiceOperations): Tool {
       { output_format: speakDefaults.output_format },
     ),
     annotations: about(false),
-    operation: speechOperations.synthesizeSpeech,
+    method: SpeechService.method.synthesizeSpeech,
     async run(call, sent) {
       const { inline, ...given } = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null));
       const violations: FieldViolation[] = [];

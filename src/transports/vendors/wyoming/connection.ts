@@ -1,21 +1,13 @@
 // A connection of a Wyoming client. Events are answered in order, and one text is spoken at a time, as a call of live
 // speech. A failure is sent as `error` and closes the connection, because clients wait for the end of the audio and do
 // not read errors. If the client disconnects, its speech stops.
+
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import {
-  type Call,
-  callerLeft,
-  type LiveEvent,
-  type LiveInput,
-  type LiveOperations,
-  type Operation,
-  type Runner,
-  type RunningCall,
-  speechOperations,
-  type VoiceOperations,
-  voiceOperations,
-} from '../../../api.ts';
+import type { DescMethod } from '@bufbuild/protobuf';
+import { SpeechService } from '../../../../gen/sonant/v1/speech_pb.ts';
+import { VoiceService } from '../../../../gen/sonant/v1/voice_pb.ts';
+import { type Api, type Call, callerLeft, type LiveEvent, type LiveInput, type RunningCall } from '../../../api.ts';
 import type { Voice } from '../../../engines.ts';
 import { Failure, type FieldViolation, toFailure } from '../../../platform/errors.ts';
 import { farewellMs } from '../../../platform/net/request-limits.ts';
@@ -87,15 +79,13 @@ function toStart({ name, languageCode, isSsml }: VoiceChoice, voices: readonly V
 const violation = (fault: FieldViolation) => new Failure('invalid_request', { details: [fault] });
 
 export interface ConnectionOptions {
-  runner: Pick<Runner, 'begin' | 'leaving'>;
-  live: LiveOperations;
-  voices: Pick<VoiceOperations, 'listReadyVoices'>;
+  api: Pick<Api, 'runner' | 'live' | 'voices'>;
   /** The API key used for all clients. */
   key: string;
 }
 
-const { liveSpeech } = speechOperations;
-const { listVoices } = voiceOperations;
+const { liveSpeech } = SpeechService.method;
+const { listVoices } = VoiceService.method;
 const format = { rate: wyomingRateHz, width: 2, channels: 1 };
 const bytesPerMs = (wyomingRateHz * 2) / 1000;
 
@@ -120,7 +110,7 @@ export class WyomingConnection {
 
   /** Serves the client until it disconnects or the connection is ended. */
   async serve(): Promise<void> {
-    const { leaving } = this.#options.runner;
+    const { leaving } = this.#options.api.runner;
     using _ = onAbort(leaving, () => {
       if (!this.#speech) this.#close();
     });
@@ -184,7 +174,7 @@ export class WyomingConnection {
 
   async #describe(): Promise<void> {
     const call = await this.#begin(listVoices);
-    const ready = await call.run(listVoices, (begun) => this.#options.voices.listReadyVoices(begun));
+    const ready = await call.run(listVoices, (begun) => this.#options.api.voices.listReadyVoices(begun));
     await this.#send('info', toInfo(ready.map(({ voice }) => voice)));
   }
 
@@ -219,7 +209,7 @@ export class WyomingConnection {
       }
       inputs.end();
       this.#speech = undefined;
-      if (this.#options.runner.leaving.aborted) this.#close();
+      if (this.#options.api.runner.leaving.aborted) this.#close();
     };
     this.#speech = work();
   }
@@ -248,24 +238,24 @@ export class WyomingConnection {
   }
 
   async *#liveSpeech(call: Call, choice: VoiceChoice, inputs: PushQueue<LiveInput>): AsyncGenerator<LiveEvent> {
-    const ready = await this.#options.voices.listReadyVoices(call);
+    const ready = await this.#options.api.voices.listReadyVoices(call);
     const start = toStart(
       choice,
       ready.map(({ voice }) => voice),
     );
-    yield* this.#options.live.liveSpeech(call, following({ type: 'start', start }, inputs.pull()));
+    yield* this.#options.api.live.liveSpeech(call, following({ type: 'start', start }, inputs.pull()));
   }
 
   /** Admits a call with the operator's key. Throws a Failure if it is refused. */
-  async #begin(operation: Operation): Promise<RunningCall> {
-    const { runner, key } = this.#options;
+  async #begin(method: DescMethod): Promise<RunningCall> {
+    const { api, key } = this.#options;
     const incoming = { api: 'wyoming', requestId: createId('req'), address: this.#address, reportLimits() {} };
-    const call = runner.begin(incoming);
+    const call = api.runner.begin(incoming);
     try {
-      await call.admit({ key }, operation);
+      await call.admit({ key }, method);
       return call;
     } catch (error) {
-      throw call.fail(error, operation);
+      throw call.fail(error, method);
     }
   }
 

@@ -3,7 +3,6 @@
 // accepts no connections, closes idle ones, and gives running speech time to finish.
 import { createServer, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Runner } from '../../../api.ts';
 import { createAddressCheck, loopbackBlocks } from '../../../platform/net/client-addresses.ts';
 import { farewellMs } from '../../../platform/net/request-limits.ts';
 import { type ListenAddress, listen } from '../../net/listen.ts';
@@ -11,7 +10,6 @@ import { type ConnectionOptions, WyomingConnection } from './connection.ts';
 import { wyomingConnectionsMax } from './frames.ts';
 
 export interface WyomingServerOptions extends ConnectionOptions {
-  runner: Runner;
   address: ListenAddress;
   /** Addresses and CIDR blocks, in addition to this machine. */
   allowed: readonly string[];
@@ -21,7 +19,8 @@ export interface WyomingServerOptions extends ConnectionOptions {
 }
 
 export async function openWyomingServer(options: WyomingServerOptions) {
-  const { runner, address, allowed, onRefused, onFault } = options;
+  const { api, address, allowed, onRefused, onFault } = options;
+  const { runner } = api;
   const isAllowed = createAddressCheck([...loopbackBlocks, ...allowed]);
   const open = new Map<Socket, Promise<void>>();
   const serve = async (socket: Socket) => {

@@ -21,13 +21,11 @@ export async function openWyoming(
   options: GatewayTestOptions & Partial<Pick<WyomingServerOptions, 'allowed' | 'address'>> & { makeKey?: MakeKey } = {},
 ) {
   const gateway = await openTestGateway(options);
-  const { runner, operations, key } = gateway;
+  const { api, key } = gateway;
   const refused: string[] = [];
   const faults: unknown[] = [];
   const server = await openWyomingServer({
-    runner,
-    live: operations.live,
-    voices: operations.voices,
+    api,
     key: (await options.makeKey?.(gateway)) ?? key,
     address: options.address ?? { host: '127.0.0.1', port: 0 },
     allowed: options.allowed ?? [],
