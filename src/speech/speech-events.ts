@@ -1,5 +1,4 @@
-// Defines the events of speech, and collects audio into pieces. The first piece is sent at once, after the info; later
-// pieces wait for a few kilobytes or the end of a segment.
+// Defines the events of speech.
 import type { FormatName, Origin } from '../audio.ts';
 import type { SegmentCheck, SpeechFault, Voice } from '../engines.ts';
 import type { TimedWord } from './word-timing.ts';
@@ -39,7 +38,7 @@ export interface SpeechInfo {
 export interface SpeechAudio {
   type: 'audio';
   chunkIndex: number;
-  /** Encoded audio of 1 to `pieceBytesMax` bytes. */
+  /** Encoded audio, never empty. */
   audio: Uint8Array;
   /** Number of code points of the chunk (including markup) whose audio has begun. */
   chunkCharsBegun: number;
@@ -128,45 +127,6 @@ type AnyEvent = SpeechInfo | SpeechAudio | SpeechTimestamps | SpeechMark | Speec
 
 /** An event, or the event with this type. */
 export type SpeechEvent<Type extends AnyEvent['type'] = AnyEvent['type']> = Extract<AnyEvent, { type: Type }>;
-
-const pieceBytesMax = 32 * 1024;
-const pieceBytesMin = 8 * 1024;
-
-export class EventBuffer {
-  #info: SpeechInfo | undefined;
-  /** Events that precede the first audio. They are sent after the info. */
-  #early: SpeechEvent[] = [];
-  #held: Uint8Array[] = [];
-  #heldBytes = 0;
-  byteCount = 0;
-
-  constructor(info: SpeechInfo) {
-    this.#info = info;
-  }
-
-  /** Adds bytes and returns the pieces to send now. If `flush` is set, all bytes are sent. */
-  put(bytes: Uint8Array, at: Omit<SpeechAudio, 'type' | 'audio'>, flush: boolean): readonly SpeechEvent[] {
-    if (bytes.length > 0) this.#held.push(bytes);
-    this.#heldBytes += bytes.length;
-    if (this.#heldBytes === 0 || (this.#heldBytes < pieceBytesMin && !flush && !this.#info)) return [];
-    const sent: SpeechEvent[] = this.#info ? [this.#info, ...this.#early] : [];
-    this.#info = undefined;
-    const all = this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held);
-    this.#held = [];
-    this.#heldBytes = 0;
-    this.byteCount += all.length;
-    for (let from = 0; from < all.length; from += pieceBytesMax)
-      sent.push({ type: 'audio', ...at, audio: all.subarray(from, from + pieceBytesMax) });
-    return sent;
-  }
-
-  /** Returns the events, which are no audio. Before the first audio, stores them instead. */
-  pass(events: readonly SpeechEvent[]): readonly SpeechEvent[] {
-    if (!this.#info) return events;
-    this.#early.push(...events);
-    return [];
-  }
-}
 
 /** Counts the events of a stream, each before the reader receives it. */
 export interface Meter {

@@ -8,14 +8,7 @@ import type { FileOfTurns } from './live-turn.ts';
 import type { CutPlan } from './plan.ts';
 import { RequestSound } from './request-sound.ts';
 import type { Admission } from './schedule.ts';
-import {
-  EventBuffer,
-  type Meter,
-  type SegmentReport,
-  type SpeechAudio,
-  type SpeechEvent,
-  type Suspect,
-} from './speech-events.ts';
+import type { Meter, SegmentReport, SpeechAudio, SpeechEvent, SpeechInfo, Suspect } from './speech-events.ts';
 import type { Binding } from './voice.ts';
 import { createWordAt, roundToMs, type WordAt } from './word-timing.ts';
 
@@ -333,4 +326,47 @@ function openBindings() {
       for (const release of releases.splice(0)) release();
     },
   };
+}
+
+const pieceBytesMax = 32 * 1024;
+const pieceBytesMin = 8 * 1024;
+
+/**
+ * Collects audio into pieces. The first piece is sent at once, after the info; later pieces wait for a few kilobytes or
+ * the end of a segment.
+ */
+class EventBuffer {
+  #info: SpeechInfo | undefined;
+  /** Events that precede the first audio. They are sent after the info. */
+  #early: SpeechEvent[] = [];
+  #held: Uint8Array[] = [];
+  #heldBytes = 0;
+  byteCount = 0;
+
+  constructor(info: SpeechInfo) {
+    this.#info = info;
+  }
+
+  /** Adds bytes and returns the pieces to send now. If `flush` is set, all bytes are sent. */
+  put(bytes: Uint8Array, at: Omit<SpeechAudio, 'type' | 'audio'>, flush: boolean): readonly SpeechEvent[] {
+    if (bytes.length > 0) this.#held.push(bytes);
+    this.#heldBytes += bytes.length;
+    if (this.#heldBytes === 0 || (this.#heldBytes < pieceBytesMin && !flush && !this.#info)) return [];
+    const sent: SpeechEvent[] = this.#info ? [this.#info, ...this.#early] : [];
+    this.#info = undefined;
+    const all = this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held);
+    this.#held = [];
+    this.#heldBytes = 0;
+    this.byteCount += all.length;
+    for (let from = 0; from < all.length; from += pieceBytesMax)
+      sent.push({ type: 'audio', ...at, audio: all.subarray(from, from + pieceBytesMax) });
+    return sent;
+  }
+
+  /** Returns the events, which are no audio. Before the first audio, stores them instead. */
+  pass(events: readonly SpeechEvent[]): readonly SpeechEvent[] {
+    if (!this.#info) return events;
+    this.#early.push(...events);
+    return [];
+  }
 }

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Pace } from '../../src/platform/pace.ts';
 import type { CutSource } from '../../src/speech/plan.ts';
-import { Prefetch } from '../../src/speech/prefetch.ts';
+import { Prefetch } from '../../src/speech/synthesize.ts';
 
 /** Starts speech at once. */
 function start(pieces: AsyncGenerator<string>): AsyncGenerator<string> {
