@@ -11,7 +11,7 @@ export function contextRule(v: Verbalizer, isRoman: boolean): Rule {
   const { numbers, patterns = {} } = v.table;
   const ordinal = isRoman ? '([IVXL]{2,7}|[VX]|(?<=\\p{Ll} |(?<!\\p{L})[WZ] )I)' : String.raw`(\d{1,4})\.`;
   const rows = (numbers.contexts ?? [])
-    .filter(({ written = '' }) => written === 'ordinal' || /\[IVX/.test(written) === isRoman)
+    .filter(({ written = '' }) => written === 'ordinal' || /\[IVX|\([IVX]+\)/.test(written) === isRoman)
     .map(({ before = '', written = String.raw`(\d{1,4})(?![\d,.:/-]?\d)`, after = '', form, say = '{n}' }) => ({
       isOrdinal: written === 'ordinal',
       isPossible: new RegExp(`^${/^\([^()?]+\)(?:\\?[ .,:/"'-](?![?*{]))?/.exec(written)?.[0] ?? ''}`, 'u'),

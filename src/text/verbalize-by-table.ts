@@ -87,7 +87,7 @@ function perRule(v: Verbalizer): Rule {
   const names = new Map(toRows(v.table.units.per ?? ''));
   const squared = new Map(toRows(v.table.signs.names));
   const isCurrency = new RegExp(`(?:${v.nouns.signSource}|${v.nouns.codeSource})$`, 'u');
-  const source = String.raw`\/(m[²³23]|\p{L}{1,12})([²³])?${endSource}(?:\.(?=[,;:)]| \p{Ll}))?`;
+  const source = String.raw`\/(m[²³23]|\p{L}{1,12})([²³])?${endSource}(?:\.(?=[,;:)]| [\p{Ll}+–]))?`;
   return ruleAt(/\//, source, ([, written, power], place) => {
     const isHouse = /^\p{Lu}$/u.test(written!) && /\d$/.test(textBefore(place, 1));
     if (isHouse || !/\d[^;/]{0,12}$/.test(textBefore(place, 14))) return undefined;
