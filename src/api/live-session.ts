@@ -54,6 +54,8 @@ export type LiveEvent =
       SpeechEvent<'done'>,
       'suspects' | 'unchecked'
     >)
+  /** What a recognizer has heard of a turn. Other turns do not wait for it. */
+  | ({ type: 'checked'; turn: number } & Pick<SpeechEvent<'done'>, 'suspects' | 'unchecked'>)
   | { type: 'interrupted'; turn: number; playedMs: number; textSpoken: string; textRemaining: string }
   | { type: 'done'; chars: number; seconds: number };
 
@@ -82,6 +84,9 @@ export class LiveSession {
   readonly #interrupted: { event: LiveEvent; chars: number }[] = [];
   /** Number of characters in `#interrupted`. */
   #noticeChars = 0;
+  /** Number of turns that a recognizer is hearing, and the results that have not been sent. */
+  #hearingCount = 0;
+  readonly #checked: { turn: LiveTurn; event: LiveEvent }[] = [];
   readonly #total = { chars: 0, seconds: 0 };
   /** First half of a surrogate pair; the second half arrives with the next text. */
   #half = '';
@@ -132,23 +137,26 @@ export class LiveSession {
       for (;;) {
         const notice = this.#interrupted.shift();
         const turn = this.#turns[0];
+        const isOver = !turn && this.#hearingCount === 0;
         if (this.#failed) throw this.#failed.error;
         if (notice) {
           this.#noticeChars -= notice.chars;
           yield notice.event;
-        } else if (turn?.text.hasPart(0)) {
+        } else if (this.#checked.length > 0) yield* this.#takeChecked();
+        else if (turn?.text.hasPart(0)) {
           // The events of a turn are sent from here, because each generator in between costs waits.
           try {
             for await (const event of this.#speak(turn)) {
               if (turn.isInterrupted) break;
               const told = this.#toLive(turn, event);
               if (told) yield told;
+              if (this.#checked.length > 0) yield* this.#takeChecked();
             }
           } catch (error) {
             this.#throwUnlessInterrupted(turn, error);
           }
-        } else if (this.#isEnding && !turn) return yield* this.#done();
-        else if (leaving.aborted && !turn) throw leaving.reason;
+        } else if (this.#isEnding && isOver) return yield* this.#done();
+        else if (leaving.aborted && isOver) throw leaving.reason;
         else await new Promise<void>((resolve) => (this.#wake = resolve));
       }
     } finally {
@@ -185,6 +193,7 @@ export class LiveSession {
       case 'mark':
         return toMark(index, event);
       case 'done':
+        if (event.later) this.#tellLater(turn, event.later);
         return { ...this.#flushed(turn, event.seconds), suspects: event.suspects, unchecked: event.unchecked };
       case 'timestamps': {
         const { quality, languageCode } = event;
@@ -194,6 +203,19 @@ export class LiveSession {
           : undefined;
       }
     }
+  }
+
+  #tellLater(turn: LiveTurn, later: Promise<SpeechEvent<'done'>>): void {
+    this.#hearingCount++;
+    void later.then(({ suspects, unchecked }) => {
+      this.#hearingCount--;
+      this.#checked.push({ turn, event: { type: 'checked', turn: turn.index, suspects, unchecked } });
+      this.#wake();
+    });
+  }
+
+  *#takeChecked(): Generator<LiveEvent, void> {
+    for (const { turn, event } of this.#checked.splice(0)) if (!turn.isInterrupted) yield event;
   }
 
   *#done(): Generator<LiveEvent, void> {

@@ -73,6 +73,8 @@ export function toLiveResponse(event: LiveEvent): MessageInitShape<typeof LiveSp
         duration: toDuration(event.seconds),
         ...toChecked(event),
       });
+    case 'checked':
+      return toEvent('checked', { turn: event.turn, ...toChecked(event) });
     case 'done':
       return toEvent('done', { chars: event.chars, duration: toDuration(event.seconds) });
   }

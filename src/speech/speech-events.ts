@@ -114,6 +114,8 @@ export interface SpeechDone {
   suspects?: readonly Suspect[] | undefined;
   /** Number of segments that the recognizer left unchecked. */
   unchecked?: number | undefined;
+  /** The event after a recognizer has heard a turn, for which live speech does not wait. Never rejects. */
+  later?: Promise<SpeechDone> | undefined;
   chars: number;
   seconds: number;
   byteCount: number;

@@ -8,7 +8,15 @@ import type { FileOfTurns } from './live-turn.ts';
 import type { CutPlan } from './plan.ts';
 import { RequestSound } from './request-sound.ts';
 import type { Admission } from './schedule.ts';
-import type { Meter, SegmentReport, SpeechAudio, SpeechEvent, SpeechInfo, Suspect } from './speech-events.ts';
+import type {
+  Meter,
+  SegmentReport,
+  SpeechAudio,
+  SpeechDone,
+  SpeechEvent,
+  SpeechInfo,
+  Suspect,
+} from './speech-events.ts';
 import type { Binding } from './voice.ts';
 import { createWordAt, roundToMs, type WordAt } from './word-timing.ts';
 
@@ -197,12 +205,12 @@ export class SpokenPlan {
     return this.#written.wordAt(first.offset, last.offset + last.length - first.offset);
   }
 
-  /** Resolves when a recognizer has heard all segments, if it should. */
-  async done(): Promise<SpeechEvent> {
-    if (this.#hearings.length > 0) {
-      await Promise.all(this.#hearings);
-      this.#speaking.signal.throwIfAborted();
-    }
+  /** Resolves when a recognizer has heard all segments; undefined if it hears none. */
+  heard(): Promise<unknown> | undefined {
+    return this.#hearings.length > 0 ? Promise.all(this.#hearings) : undefined;
+  }
+
+  done(): SpeechDone {
     const { encodedSeconds: seconds, head } = this.sound;
     const segments = this.#spoken.map(({ report, check }) => ({ ...report, ...check }));
     const isJudged = segments.some(({ faults }) => faults);

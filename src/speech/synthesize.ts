@@ -14,7 +14,7 @@ import { type CutPlan, type CutSource, createPlan, cutsOf, type Feed, type Plan 
 import type { SpeechRequest } from './request.ts';
 import { demandOf, kindOf, type Schedule } from './schedule.ts';
 import { type SpeakTurnOptions, toTurn } from './speak-turn.ts';
-import type { Meter, SpeechEvent } from './speech-events.ts';
+import type { Meter, SpeechDone, SpeechEvent } from './speech-events.ts';
 import {
   type CallAdmission,
   type KeepSegment,
@@ -176,9 +176,16 @@ export function createSpeech(options: SpeechOptions): Speech {
               if (event.type === 'chunk_done') admission.partDone?.();
             }
           }
-          // Waiting for a recognizer needs no place. A live turn ends the places of its parts itself.
-          if (!admission.partDone) admission.end();
-          const done = await voicing.done();
+          const heard = voicing.heard();
+          let later: Promise<SpeechDone> | undefined;
+          // The next turn does not wait for a recognizer. Other calls do, without a place.
+          if (admission.partDone) later = heard?.then(() => voicing.done());
+          else {
+            admission.end();
+            await heard;
+            signal.throwIfAborted();
+          }
+          const done = { ...voicing.done(), later };
           await hear(done);
           yield done;
           isOver = true;
@@ -206,11 +213,13 @@ export function createSpeech(options: SpeechOptions): Speech {
       await atReadiest(main.bindings, (binding) => schedule.check(demandOf(binding, request, caller, waitMsMax)));
     },
     speak,
-    speakTurn: (turnPlan, text, given) =>
-      speakAll({
-        ...toTurn({ schedule, waitMsMax }, turnPlan, text, given),
-        listen: listenFor(turnPlan.request, given.caller),
-      }),
+    speakTurn(turnPlan, text, given) {
+      const hear = listenFor(turnPlan.request, given.caller);
+      // A recognizer may hear a turn that is over, but not one that was interrupted.
+      const listen: Listen | undefined =
+        hear && ((segment, pieces, _, untilMs) => hear(segment, pieces, given.signal, untilMs));
+      return speakAll({ ...toTurn({ schedule, waitMsMax }, turnPlan, text, given), listen });
+    },
     async *streamSpeech(request, caller, signal) {
       yield* speak(await plan(request, caller), caller, signal);
     },

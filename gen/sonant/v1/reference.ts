@@ -58,7 +58,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "LiveSpeech",
-          "comment": "Speaks text while it is being written, for voice agents. The caller sends text as a language model writes it, and receives audio as soon as a part can be spoken. An interrupt ends the turn and stops its audio.\n\nThe first request is `start`. A turn lasts from one flush or interrupt to the next. Text is spoken at the end of a sentence, at the end of a clause once 60 characters are waiting, or after `buffer_ms` without more text. A number, an abbreviation, a URL or markup that may continue is not split. The audio of a turn does not depend on the pieces in which its text was sent, unless a pause caused a part to be spoken early.\n\nOrder of the responses of a turn: one `info`; then `audio` and `timestamps`; last, `flushed`. After `interrupted`, no response of that turn follows. The last response is `done`. Turns that overlap are spoken one after the other. The call uses a concurrency slot and characters only while something is spoken. The call needs HTTP/2; over HTTP/1.1, Connect and gRPC-Web receive status 505.\n\nFails like SynthesizeSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters or 1000 turns are waiting, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. When the service stops, it finishes turns that are being spoken; the call fails with UNAVAILABLE (OVERLOADED).",
+          "comment": "Speaks text while it is being written, for voice agents. The caller sends text as a language model writes it, and receives audio as soon as a part can be spoken. An interrupt ends the turn and stops its audio.\n\nThe first request is `start`. A turn lasts from one flush or interrupt to the next. Text is spoken at the end of a sentence, at the end of a clause once 60 characters are waiting, or after `buffer_ms` without more text. A number, an abbreviation, a URL or markup that may continue is not split. The audio of a turn does not depend on the pieces in which its text was sent, unless a pause caused a part to be spoken early.\n\nOrder of the responses of a turn: one `info`; then `audio` and `timestamps`; last, `flushed`, and with `verify`, `checked`, which may come after responses of later turns. After `interrupted`, no response of that turn follows. The last response is `done`. Turns that overlap are spoken one after the other. The call uses a concurrency slot and characters only while something is spoken. The call needs HTTP/2; over HTTP/1.1, Connect and gRPC-Web receive status 505.\n\nFails like SynthesizeSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters or 1000 turns are waiting, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. When the service stops, it finishes turns that are being spoken; the call fails with UNAVAILABLE (OVERLOADED).",
           "input": "LiveSpeechRequest",
           "output": "LiveSpeechResponse",
           "isStream": false,
@@ -1375,7 +1375,7 @@ export const protoReference: ProtoReference = {
           "name": "verify",
           "number": 14,
           "type": "Verify",
-          "comment": "Check of the speech by a recognizer. The result is in `flushed`, which waits for it; the next turn begins afterwards. Live speech is not repaired, so `repair` acts as `report`. Default: off."
+          "comment": "Check of the speech by a recognizer. The result is in `checked`; other turns do not wait for it. Live speech is not repaired, so `repair` acts as `report`. Default: off."
         }
       ]
     },
@@ -1470,6 +1470,13 @@ export const protoReference: ProtoReference = {
           "number": 7,
           "type": "LiveMark",
           "comment": "A mark in the markup, or a change of voice.",
+          "oneof": "event"
+        },
+        {
+          "name": "checked",
+          "number": 8,
+          "type": "LiveChecked",
+          "comment": "With `verify`, a recognizer has heard a turn.",
           "oneof": "event"
         }
       ]
@@ -1644,7 +1651,31 @@ export const protoReference: ProtoReference = {
           "name": "unchecked",
           "number": 5,
           "type": "int32",
-          "comment": "With `verify`, the number of segments that the recognizer did not check, for example because it did not answer."
+          "comment": "With `verify`, the number of segments that the recognizer has not checked yet."
+        }
+      ]
+    },
+    {
+      "name": "LiveChecked",
+      "comment": "What a recognizer has heard of a complete turn that was not interrupted.",
+      "fields": [
+        {
+          "name": "turn",
+          "number": 1,
+          "type": "int32",
+          "comment": "The turn, from 0."
+        },
+        {
+          "name": "suspects",
+          "number": 2,
+          "type": "repeated SuspectSegment",
+          "comment": "Segments that may not say their text, with times in the turn, including those in `flushed`."
+        },
+        {
+          "name": "unchecked",
+          "number": 3,
+          "type": "int32",
+          "comment": "Number of segments that the recognizer did not check, for example because it did not answer."
         }
       ]
     },

@@ -19,7 +19,7 @@ import { acceptWebSocket, checkUpgrade, fieldsOfMessage, type WebSocketPeer } fr
 // The messages of live speech over WebSocket, JSON in text frames:
 // {"type":"start","voice_id",...,"audio":"binary"|"json"}  {"type":"text","text"}  {"type":"flush"}
 // {"type":"interrupt","played_ms"?,"turn"?}  {"type":"end"}. The service answers with
-// {"type":"info"|"timestamps"|"mark"|"flushed"|"interrupted"|"done"|"warning"|"error",...}. Audio is sent as base64 in
+// {"type":"info"|"timestamps"|"mark"|"flushed"|"checked"|"interrupted"|"done"|"warning"|"error",...}. Audio is sent as base64 in
 // {"type":"audio"}, or as a binary frame, which belongs to the turn of the last `info`.
 
 const audioForms = ['binary', 'json'] as const;

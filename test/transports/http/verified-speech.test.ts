@@ -74,10 +74,10 @@ const toOutcome = ({ suspects = [], unchecked = 0 }: TakesTold): Outcome => ({
   unchecked,
 });
 
-async function openForms(takes: readonly (Pcm | Error)[], { isOpen = true } = {}) {
+async function openForms(takes: readonly (Pcm | Error)[], { isOpen = true, waitMs = waitMsMax } = {}) {
   const engine = openTakes(takes);
   const transcriber = openTranscriber({ url: server.url, apiKey: '', model: 'whisper-1' })!;
-  const verifier = createVerifier(transcriber, { atOnceMax: 4, waitMsMax });
+  const verifier = createVerifier(transcriber, { atOnceMax: 4, waitMsMax: waitMs });
   const gateway = await openJobsGateway({ engines: [engine], ...(isOpen && { verifier }) });
   const grpc = (await openCore(gateway)).clientOf(SpeechService);
   const metadata = { 'x-api-key': gateway.key };
@@ -119,8 +119,9 @@ async function openForms(takes: readonly (Pcm | Error)[], { isOpen = true } = {}
       write({ case: 'end', value: {} });
       stream.end();
       const events = await Array.fromAsync(stream);
-      const flushed = events.map(({ event }) => event).find((event) => event.case === 'flushed');
-      return toOutcome(flushed!.value as TakesTold);
+      const checked = events.map(({ event }) => event).find((event) => event.case === 'checked');
+      // Without `verify`, a turn has no such event.
+      return toOutcome((checked?.value ?? {}) as TakesTold);
     },
     async job(verify) {
       const { id } = await gateway.create({ chapters: undefined, text, verify });
@@ -205,6 +206,53 @@ function late() {
     return answered;
   };
 }
+
+/** Speaks two turns live, and calls `onFlushed` at the end of each. Returns the order of the ends and checks. */
+async function speakTwoTurns(onFlushed: (turn: number, write: (request: object) => void) => void) {
+  const { grpc, metadata } = await openForms([skipped, good], { waitMs: 60_000 });
+  const stream = grpc.bidi('liveSpeech', { metadata });
+  const write = (request: object) => void stream.write({ request } as never);
+  write({ case: 'start', value: { voiceId: 'tone-low', verify: Verify.REPORT } });
+  for (let turn = 0; turn < 2; turn++) {
+    write({ case: 'text', value: { text } });
+    write({ case: 'flush', value: {} });
+  }
+  const order: string[] = [];
+  for await (const { event } of stream) {
+    if (event.case === 'flushed') onFlushed(event.value.turn, write);
+    if (event.case === 'flushed' || event.case === 'interrupted') order.push(`${event.case} ${event.value.turn}`);
+    if (event.case === 'checked')
+      order.push(`checked ${event.value.turn}: ${event.value.suspects.map((each: { heard: string }) => each.heard)}`);
+    if (event.case === 'done') order.push('done');
+  }
+  return order;
+}
+
+test('a live turn does not wait until a recognizer has heard the turn before', async () => {
+  const isOver = Promise.withResolvers<void>();
+  answer = async (asked) => {
+    await isOver.promise;
+    return honest(asked);
+  };
+  const order = await speakTwoTurns((turn, write) => {
+    if (turn === 0) return;
+    write({ case: 'end', value: {} });
+    isOver.resolve();
+  });
+  expect(order.slice(0, 2)).toEqual(['flushed 0', 'flushed 1']);
+  expect(order.slice(2, 4).toSorted()).toEqual([`checked 0: ${shorter}`, 'checked 1: ']);
+  expect(order.slice(4)).toEqual(['done']);
+});
+
+test('what a recognizer hears of an interrupted live turn is not told, and not waited for', async () => {
+  answer = () => new Promise<never>(() => {});
+  const order = await speakTwoTurns((turn, write) => {
+    if (turn === 0) return;
+    write({ case: 'interrupt', value: { turn: 0, playedMs: 10 } });
+    write({ case: 'end', value: {} });
+  });
+  expect(order).toEqual(['flushed 0', 'flushed 1', 'interrupted 0', 'interrupted 1', 'done']);
+});
 
 test('a wrong recognizer cannot replace good audio by worse', async () => {
   const worse = spoil(good, 'silence');
