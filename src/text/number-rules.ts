@@ -145,6 +145,7 @@ function timeRules(v: Verbalizer): Rule[] {
     ([, ...counts], place) => {
       const inCase = v.agreement.caseAt(place, counts.find((amount) => amount !== undefined)!);
       const said = counts.flatMap((amount, i) => (amount ? v.count(`${Number(amount)}`, units[i]!, inCase) : []));
+      if (said.length > 2) said.splice(2, 0, new Map(toRows(v.table.signs.names)).get('&')!);
       return said.length > 1 ? said.join(' ') : undefined;
     },
   );
@@ -180,7 +181,7 @@ function measureRules(v: Verbalizer): Rule[] {
   const { unitSource, magnitudeSource } = v.nouns;
   const isCurrent = new RegExp(v.table.units.marks?.current ?? '(?!)', 'iu');
   // The full stop of a unit is read if a sentence ends there. A 2-TB disk has a hyphen.
-  const source = String.raw`(${amountSource})(?: ?|-(?=(?:${unitSource})-\p{L}))(${unitSource})(?!'?[\p{L}\d²³])(?:\.(?![\p{L}\d.]))?`;
+  const source = String.raw`(${amountSource})(?: ?|-(?=(?:${unitSource})-\p{L}))(${unitSource})(?!'?[\p{L}\d²³]|\.\p{L}\.)(?:\.(?![\p{L}\d.]))?`;
   const measure = rule(source, (match, place) => {
     const [written, amount, symbol] = match;
     // The sign of an inch, and not the end of a quotation.

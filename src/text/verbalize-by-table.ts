@@ -106,6 +106,7 @@ function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[]
   const { per, per_many = per } = v.table.numbers;
   const day = `(?:${v.table.date.days ?? '(?!)'}|${v.table.date.months})`;
   const [term, equal] = [String.raw`[\p{L}\d(][\p{L}\d.,²³()^]{0,12}`, ' ?[=≈≠<>≤≥]'];
+  const subtracted = String.raw`(?:${term}${equal}|\d?[a-z][²³]? ?[-+])`;
   return [
     ruleAt(
       /\//,
@@ -121,7 +122,7 @@ function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[]
     ruleAt(/§/, '§§', () => signs.get('§§')),
     ruleAt(/[-–]/, `(?<=(?<!\\p{L})${day}\\.?)[-–](?=${day}(?!\\p{L}))`, () => v.table.numbers.range),
     ruleAt(/−/, String.raw`(?<=[\p{L}\p{N})=≈≠<>≤≥] ?)−(?= ?[\p{L}\d(])`, () => v.table.numbers.minus),
-    ruleAt(/[-–]/, String.raw`(?<=[\p{L}\p{N})] )[-–](?= ${term}${equal})`, () => v.table.numbers.minus),
+    ruleAt(/[-–]/, String.raw`(?<=[\p{L}\p{N})] )[-–](?= ${subtracted})`, () => v.table.numbers.minus),
     ruleAt(/[:/]/, String.raw`(?<=\d )[:/](?= ${term}${equal})`, () => signs.get('÷')),
     ruleAt(/:/, String.raw`(?<=(?<![\d.,])\d{1,3} ):(?= \d)`, () => v.table.numbers.ratio ?? v.table.numbers.range),
   ];
