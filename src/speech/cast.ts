@@ -2,7 +2,6 @@
 // Each voice is found once, with the engines that can speak it. A `Casting` chooses one engine per voice. A `Rendering`
 // is how a run of text is spoken: engine, voice, language, speed, pitch and volume. If an engine lacks a feature, the
 // text is spoken plainly and the feature is reported as ignored.
-import type { Caller } from '../accounts.ts';
 import { joinOrigins, type Origin, sourceTypes } from '../audio.ts';
 import type { EngineCapabilities, Segment, Voice } from '../engines.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
@@ -45,12 +44,8 @@ export const capabilitiesOf = ({ engine, speaker }: Binding, languageCode: strin
 });
 
 /** Finds the voice and its engines for the language, and completes the request. Throws if the voice is not ready. */
-export function findVoice(
-  voices: Voices,
-  given: SpeechRequest,
-  caller: Caller,
-): { request: SpeechRequest; main: CastVoice } {
-  const voice = voices.usableBy(caller).find(given.voiceId);
+export function findVoice(usable: Voices, given: SpeechRequest): { request: SpeechRequest; main: CastVoice } {
+  const voice = usable.find(given.voiceId);
   checkReady(voice);
   const request = completed(given, voice);
   const isAuto = request.languageCode === autoLanguage;
@@ -74,7 +69,7 @@ const unreadyMessages: Readonly<Record<Exclude<VoiceStatus, 'ready'>, string>> =
   consent_revoked: 'The person whose voice this is has withdrawn their consent.',
 };
 
-export function checkReady(offered: OfferedVoice): void {
+function checkReady(offered: OfferedVoice): void {
   const { status, bindings } = offered;
   if (status !== 'ready') throw new Failure('voice_not_ready', { message: unreadyMessages[status] });
   if (bindings.length > 0) return;
@@ -101,8 +96,6 @@ function bindingsFor({ voice, bindings }: OfferedVoice, languageCode: string): B
 export interface CastOptions {
   /** Voices that the caller may use. */
   voices: Voices;
-  /** Throws a Failure if the voice cannot speak now. */
-  checkReady(voice: OfferedVoice): void;
   /** Name of the field that contains the texts. */
   field: string;
 }
@@ -140,7 +133,7 @@ export function findCast(main: CastVoice, texts: readonly MarkedText[], options:
   };
 }
 
-function findNamed(wanted: VoiceName, source: string, { voices, checkReady, field }: CastOptions): OfferedVoice {
+function findNamed(wanted: VoiceName, source: string, { voices, field }: CastOptions): OfferedVoice {
   for (const name of wanted.names) {
     try {
       const found = voices.find(name);

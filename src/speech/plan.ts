@@ -13,7 +13,6 @@ import {
   bestCasting,
   type Casting,
   type CastVoice,
-  checkReady,
   createRenderings,
   findVoice,
   type Marking,
@@ -100,11 +99,11 @@ export interface PlanTools {
 /** Rejects if a voice or lexicon does not exist for the caller, or the voice does not speak the language. */
 export async function createPlan(given: SpeechRequest, caller: Caller, tools: PlanTools): Promise<Plan> {
   const { voices, lexicons = noLexicons, marking } = tools;
-  const { request: asked, main } = findVoice(voices, given, caller);
+  const usable = voices.usableBy(caller);
+  const { request: asked, main } = findVoice(usable, given);
   const { texts: written, textField: field } = asked;
-  const castOptions = { voices: voices.usableBy(caller), checkReady, field };
-  const createReader = openTextReader(main, castOptions, lexicons, findLexicons(lexicons, asked.lexiconIds, caller));
-
+  const requested = findLexicons(lexicons, asked.lexiconIds, caller);
+  const createReader = openTextReader(main, { voices: usable, field }, lexicons, requested);
   const read = await createReader(createLanguageMarker(asked))(written);
   const request = { ...asked, chars: asked.chars + sumOfChars(read.texts) - sumOfChars(written) };
   const ends = [main, ...read.cast.others].flatMap(({ offered: { kept } }) => (kept ? [kept.ended] : []));

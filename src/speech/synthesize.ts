@@ -209,7 +209,7 @@ export function createSpeech(options: SpeechOptions): Speech {
   return {
     plan,
     async checkRoom(given, caller) {
-      const { request, main } = await voices.findCurrent(() => findVoice(voices, given, caller));
+      const { request, main } = await voices.findCurrent(() => findVoice(voices.usableBy(caller), given));
       await atReadiest(main.bindings, (binding) => schedule.check(demandOf(binding, request, caller, waitMsMax)));
     },
     speak,
