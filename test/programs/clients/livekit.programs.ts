@@ -1,8 +1,9 @@
-// Tests LiveKit's newest plugins for Python at their defaults: three turns of three sentences, of which the second is
-// interrupted. The plugin of ElevenLabs decodes the MP3 of a context as one file.
+// Tests LiveKit's newest plugins for Python at their defaults: ten calls, and three turns of three sentences, of which
+// the second is interrupted. The plugin of ElevenLabs decodes the MP3 of a context as one file.
 import { afterAll, expect, test } from 'vitest';
 import { expectQuiet, openAgentGateway, secondsOf, turns, voice } from './agent-turns.ts';
 import { findPython, runProgram } from './client-programs.ts';
+import { describeClient } from './ten-calls.ts';
 
 interface Heard {
   turns: { samples: number; rate: number; first: number; words: [text: string, ...times: number[]][] }[];
@@ -49,20 +50,49 @@ test.skipIf(!python).each([
   300_000,
 );
 
-test.skipIf(!python).each([
+// Over HTTP, the plugins of ElevenLabs and Cartesia report the status of a refusal, not its message.
+const refusals = {
+  invalid: ['APIStatusError', 'Bad Request'],
+  unknown_voice: ['APIStatusError', 'Not Found'],
+  wrong_key: ['APIStatusError', 'Unauthorized'],
+  too_long: ['APIStatusError', 'Bad Request'],
+} as const;
+const elevenLabs = { ...refusals, quota: ['APIStatusError', 'Unauthorized'] } as const;
+
+describeClient('LiveKit for Python, elevenlabs', {
+  program: ['livekit_calls.py', 'elevenlabs'],
   // The plugin reports the code with which a WebSocket was closed, not the reason.
-  ['elevenlabs', 'status_code=1008'],
+  refusals: { ...elevenLabs, stream_of_unknown_voice: ['APIStatusError', 'status_code=1008'] },
+  statuses: [400, 400, 401, 401, 404],
+});
+describeClient('LiveKit for Python, elevenlabs-dialogue', {
+  program: ['livekit_calls.py', 'elevenlabs-dialogue'],
+  // These models have no settings.
+  without: ['invalid'],
   // The plugin only logs the reason of a failed context.
-  ['elevenlabs-dialogue', 'Could not synthesize'],
-  ['cartesia', 'Voice not found'],
-  ['openai', 'Voice not found'],
-])(
-  '%s: an unknown voice ends the turn with an error',
-  async (plugin, message) => {
-    const args = [plugin, gateway.url, gateway.key, 'nobody'];
-    const heard = await runProgram<Heard>(python!, 'livekit_turns.py', args, turns);
-    expect(heard.errors.at(-1)).toContain(message);
-    expect(heard.turns).toEqual([]);
+  refusals: { ...elevenLabs, stream_of_unknown_voice: ['APIStatusError', 'Could not synthesize'] },
+  statuses: [400, 401, 401, 404],
+});
+describeClient('LiveKit for Python, cartesia', {
+  program: ['livekit_calls.py', 'cartesia'],
+  without: ['voices'],
+  refusals: {
+    ...refusals,
+    quota: ['APIStatusError', 'Too Many Requests'],
+    stream_of_unknown_voice: ['APIError', 'Voice not found'],
   },
-  300_000,
-);
+  statuses: [400, 400, 401, 404, 429, 429, 429, 429],
+});
+describeClient('LiveKit for Python, openai', {
+  program: ['livekit_calls.py', 'openai'],
+  without: ['times', 'voices'],
+  refusals: {
+    invalid: ['APIStatusError', 'speed must be'],
+    unknown_voice: ['APIStatusError', 'Voice not found'],
+    stream_of_unknown_voice: ['APIStatusError', 'Voice not found'],
+    wrong_key: ['APIStatusError', 'The API key is'],
+    quota: ['APIStatusError', '8 are left until'],
+    too_long: ['APIStatusError', '57 a month'],
+  },
+  statuses: [400, 400, 401, 404, 404, 429, 429, 429, 429],
+});

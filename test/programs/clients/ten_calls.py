@@ -19,7 +19,7 @@ async def make(calls):
     for call in calls:
         try:
             result = call()
-            results[call.__name__] = await result if inspect.isawaitable(result) else result
+            results[call.__name__] = await asyncio.wait_for(result, 60) if inspect.isawaitable(result) else result
         except Exception as error:
             # Tasks of a group raise together; a user looks at the first cause.
             while causes := getattr(error, "exceptions", None):
