@@ -110,7 +110,7 @@ function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[]
   return [
     ruleAt(
       /\//,
-      String.raw`(?<=\d ?[\p{L}µ€$£]{1,4})\/(?=(?:10{0,3} ?(?:${v.nouns.unitSource})|\d{1,4} ?(?:h|min|s))${endSource})`,
+      String.raw`(?<=\d ?[\p{L}µ€$£]{1,4})\/(?=(?:10{0,3} ?(?:${v.nouns.unitSource})|\d{1,4} ?(?:h|u|t|min|s))${endSource})`,
       () => per_many,
     ),
     // 230 V/50 Hz are two quantities and no rate.
