@@ -198,10 +198,11 @@ function measureRules(v: Verbalizer): Rule[] {
       ? '(?!)'
       : String.raw`(${amountSource}) ?(${magnitudeSource})(?![\p{L}\d])(?: (t\.?(?= |$)|(?=\p{L}{2}|m[²³])(?:${unitSource}))(?!'?[\p{L}\d²³]))?`,
     ([, amount, scale, symbol], place) => {
-      const said = v.count(amount!, v.nouns.magnitude(scale!)!, v.agreement.caseAt(place, amount!));
+      const noun = v.nouns.magnitude(scale!)!;
+      const said = v.count(amount!, noun, v.agreement.caseAt(place, amount!));
       const unit = symbol === undefined ? undefined : (v.nouns.unit(symbol) ?? v.nouns.unit(symbol.replace('.', '')));
       const name = unit && v.nouns.nameFor(unit, '1000000');
-      return name === undefined ? said : `${said}${v.of(name)}${name}`;
+      return name === undefined ? said : `${said}${noun.names.length > 1 ? v.of(name) : ' '}${name}`;
     },
   );
   const name = rule(String.raw`(?<=\p{L}-?|\p{Ll}\p{Lu}\p{L}{1,12} )(\d{1,6})'?s${endSource}`, ([, digits]) =>
