@@ -2,24 +2,21 @@
 
 // Voices
 
-export { openLibrary, openModels } from './library/open-library.ts';
-export { breaksOf, type VoiceFields } from './library/voices/voice-fields.ts';
-export { exportVoice, importVoiceFile } from './library/voices/voice-file.ts';
+export { openLibrary } from './library/open-library.ts';
+export type { VoiceFields } from './library/voices/voice-fields.ts';
 export type { VoiceManagement } from './library/voices/voice-management.ts';
-export { createVoicePreview, type PreviewVoice } from './library/voices/voice-preview.ts';
 export { textsOf } from './library/voices/voice-rows.ts';
 
 // Lexicons
 
 export type { StoredLexicon } from './library/lexicons/lexicon-cache.ts';
-export { type CheckedLexicon, checkLexicon } from './library/lexicons/lexicon-fields.ts';
+export { checkLexicon } from './library/lexicons/lexicon-fields.ts';
 export type { LexiconManagement } from './library/lexicons/lexicon-management.ts';
 
 // Models
 
-export { createRecentRate, type Retry } from './library/models/download.ts';
+export type { Retry } from './library/models/download.ts';
 export type { Progress } from './library/models/get-model.ts';
-export type { InstallStatus } from './library/models/install-progress.ts';
 export type { InstallableModel } from './library/models/installable-models.ts';
 export { type ModelFolder, openModelFolder } from './library/models/model-folder.ts';
 export type { ModelInstalls } from './library/models/model-installs.ts';
@@ -36,10 +33,7 @@ export {
 export {
   type Book,
   type BookChapter,
-  type BookPart,
-  bookAnswerCharsMax,
   bookParts,
-  bookUploadBytesMax,
 } from './library/books/book.ts';
 export { bookTypes } from './library/books/book-kind.ts';
 export { isCharset } from './library/books/decode-text.ts';

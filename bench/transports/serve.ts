@@ -80,7 +80,6 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
   const onFault = (fault: unknown) => console.error(fault);
   const metering = createMetering({ limiter, ledger: createUsageLedger(usage, { onFault }), onFault });
   const idempotency = createIdempotency({ rows: createAnswerRows(store), isAlive: clipRows.isAlive });
-  const preview = async () => Promise.reject(new Error('unused'));
   const management = {} as VoiceManagement;
   const speech = createSpeechOperations({
     speech: { plan: readyPlan, async checkRoom() {}, speak: readySpeak },
@@ -92,7 +91,7 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
     runner,
     callRpc: createCallRpc([
       [SpeechService, { deleteAudio: speech.deleteAudio }],
-      [VoiceService, createVoiceHandlers({ voices, engines: [], management, preview })],
+      [VoiceService, createVoiceHandlers({ voices, engines: [], management })],
     ]),
     speech,
     live: createLiveOperations({ speech: {} as LiveOperationsOptions['speech'], metering }),

@@ -2,7 +2,7 @@
 // a time. Few books are read in parallel, because each needs a process and memory.
 import { BookPartSchema, type BookService, CodeReading, type ReadBookRequest } from '../../gen/sonant/v1/book_pb.ts';
 import { toJobFields } from '../clips.ts';
-import { type Book, bookAnswerCharsMax, isCharset, readBook } from '../library.ts';
+import { type Book, isCharset, readBook } from '../library.ts';
 import { countChars } from '../platform/count-chars.ts';
 import { Failure } from '../platform/errors.ts';
 import type { Call } from './call.ts';
@@ -11,6 +11,8 @@ import { toEnum } from './messages.ts';
 import type { Handlers } from './service-handlers.ts';
 
 const retryAfterSeconds = 5;
+/** Maximum length of all chapters in the response. */
+const bookAnswerCharsMax = 6_000_000;
 /** Maximum length of an unknown charset in an error message. */
 const charsetCharsMax = 40;
 

@@ -12,13 +12,7 @@ import {
   type WatchVoiceModelRequest,
 } from '../../gen/sonant/v1/model_pb.ts';
 import type { Engine } from '../engines.ts';
-import {
-  type InstallableModel,
-  type InstallStatus,
-  type ModelInstalls,
-  type ModelRow,
-  modelOfVoice,
-} from '../library.ts';
+import { type InstallableModel, type ModelInstalls, type ModelRow, modelOfVoice } from '../library.ts';
 import { Failure } from '../platform/errors.ts';
 import type { OfferedVoice, Voices } from '../speech.ts';
 import type { Call } from './call.ts';
@@ -128,7 +122,15 @@ export const toModel = (
   installed: isInstalled,
   voiceIds,
   fetchedBytes: BigInt(fetchedBytes),
-  install: install && toInstall(install),
+  install: install && {
+    state: toEnum(InstallStateSchema, install.state),
+    bytesDone: BigInt(install.bytesDone),
+    bytesTotal: toInt64(install.bytesTotal),
+    bytesPerSecond: toInt64(install.bytesPerSecond),
+    secondsLeft: toInt64(install.secondsLeft),
+    unpacked: Math.round(1000 * install.unpacked) / 1000,
+    failure: install.failure && { error: install.failure.reason, message: install.failure.message },
+  },
   manualCommands: [...manualCommands],
 });
 
@@ -137,15 +139,5 @@ const bestVoiceIdOf = ({ name, bestVoice, voices }: ModelRow): string => {
   if (bestVoice !== null) return `${name}-${bestVoice}`;
   return voices === 1 ? name : '';
 };
-
-const toInstall = ({ failure, ...status }: InstallStatus) => ({
-  state: toEnum(InstallStateSchema, status.state),
-  bytesDone: BigInt(status.bytesDone),
-  bytesTotal: toInt64(status.bytesTotal),
-  bytesPerSecond: toInt64(status.bytesPerSecond),
-  secondsLeft: toInt64(status.secondsLeft),
-  unpacked: Math.round(1000 * status.unpacked) / 1000,
-  failure: failure && { error: failure.reason, message: failure.message },
-});
 
 const toInt64 = (value: number | undefined) => (value === undefined ? undefined : BigInt(value));

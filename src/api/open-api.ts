@@ -12,7 +12,7 @@ import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import type { Accounts } from '../accounts.ts';
 import type { OpenedDelivery, Provenance } from '../clips.ts';
 import type { Engine } from '../engines.ts';
-import { createVoicePreview, type LexiconManagement, type ModelInstalls, type VoiceManagement } from '../library.ts';
+import type { LexiconManagement, ModelInstalls, VoiceManagement } from '../library.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
 import type { Speech, Voices } from '../speech.ts';
 import { createBookHandlers } from './books.ts';
@@ -57,7 +57,6 @@ export function openApi(options: ApiOptions) {
   const { delivery, audio, readReceipt, isAlive } = options.clips;
   const metering = createMetering({ limiter, ledger, onFault });
   const idempotency = createIdempotency({ rows: createAnswerRows(store), isAlive });
-  const preview = createVoicePreview({ speech, voices, delivery });
   const operations = createSpeechOperations({ speech, delivery, metering, idempotency });
   const jobs = openJobHandlers(options.jobs);
   const runner = createRunner(options.running);
@@ -65,7 +64,7 @@ export function openApi(options: ApiOptions) {
     runner,
     callRpc: createCallRpc([
       [SpeechService, { deleteAudio: operations.deleteAudio }],
-      [VoiceService, createVoiceHandlers({ voices, engines, management, preview })],
+      [VoiceService, createVoiceHandlers({ voices, engines, management })],
       [JobService, jobs.handlers],
       [BookService, createBookHandlers()],
       [ProvenanceService, createProvenanceHandlers({ ...provenance, readReceipt })],

@@ -19,7 +19,7 @@ import {
 } from '../../gen/sonant/v1/voice_pb.ts';
 import { enumNames, type Violations } from '../contract.ts';
 import type { Cloning, Engine } from '../engines.ts';
-import { type PreviewVoice, textsOf, type VoiceFields, type VoiceManagement } from '../library.ts';
+import { textsOf, type VoiceFields, type VoiceManagement } from '../library.ts';
 import { Failure, type FieldViolation, hasReason } from '../platform/errors.ts';
 import {
   type OfferedVoice,
@@ -41,10 +41,9 @@ export interface VoiceHandlersOptions {
   voices: Voices;
   engines: readonly Engine[];
   management: VoiceManagement;
-  preview: PreviewVoice;
 }
 
-export function createVoiceHandlers({ voices, engines, management, preview }: VoiceHandlersOptions) {
+export function createVoiceHandlers({ voices, engines, management }: VoiceHandlersOptions) {
   const { findCurrent } = voices;
   const inVoice = (offered: OfferedVoice, call: Call) => ({ voice: toVoice(offered, call) });
 
@@ -101,7 +100,7 @@ export function createVoiceHandlers({ voices, engines, management, preview }: Vo
       return { defaultVoice: toDefault(voices.usableBy(call.caller).findDefault()) };
     },
     async previewVoice({ voiceId }, { caller, signal }) {
-      const { audio, contentType, text } = await findCurrent(() => preview(voiceId, caller, signal));
+      const { audio, contentType, text } = await findCurrent(() => management.preview(voiceId, caller, signal));
       return { audioBytes: audio, contentType, text };
     },
     createVoice: checked(

@@ -38,12 +38,10 @@ export async function openVoiceManagement(config: Config, definitions: readonly 
   const speech = await openSpeech({ config, definitions, ...storedVoices.sources });
   opened.defer(speech.close);
   const kept = opened.move();
-  const { rows, vault, lexicons } = storedVoices;
   const { voices, engines } = speech;
-  const preview = () => Promise.reject(new Error('commands preview no voices'));
   const management = storedVoices.createManagement(speech);
-  const { callRpc } = openCommandApi({ voices: { voices, engines, management, preview } });
-  return { rows, vault, voices, callRpc, lexicons, close: () => kept.disposeAsync() };
+  const { callRpc } = openCommandApi({ voices: { voices, engines, management } });
+  return { ...storedVoices, voices, callRpc, close: () => kept.disposeAsync() };
 }
 
 export type Keys = Awaited<ReturnType<typeof openKeys>>;

@@ -5,7 +5,7 @@ import { type Accounts, openAccounts } from '../accounts.ts';
 import { type Api, openApi } from '../api.ts';
 import { openClips, openProvenance } from '../clips.ts';
 import { type EngineDefinition, openVoiceDurations } from '../engines.ts';
-import { openLibrary, openModels } from '../library.ts';
+import { openLibrary } from '../library.ts';
 import type { Failure } from '../platform/errors.ts';
 import { asConfigError } from '../platform/runtime/config-mistakes.ts';
 import type { Address } from '../platform/runtime/setting-types.ts';
@@ -86,15 +86,16 @@ export async function openService(options: {
   opened.defer(() => callLog.close());
   const { admit } = accounts;
   const { isInForce } = keyVerifier;
+  const delivering = clips.openDelivery({ ...core, links, openSigner });
   const api = openApi({
     store,
-    clips: clips.openDelivery({ ...core, links, openSigner }),
+    clips: delivering,
     core,
     installs,
     provenance,
     onFault,
     accounts,
-    voiceManagement: keeping.createManagement(core),
+    voiceManagement: keeping.createManagement(core, delivering.delivery),
     lexicons: keeping.lexicons,
     jobs: {
       speech: core.speech,
@@ -209,9 +210,8 @@ async function openSpeaking(opening: Opening, { store, clips }: Awaited<ReturnTy
   });
   opened.defer(core.close);
   const onEvent = (message: string, facts: object, failure?: Failure) => logEnd(log, 'info', message, facts, failure);
-  const models = { settings: config, definitions, opened: core.engines, onEvent };
-  const installs = await openModels(
-    models,
+  const installs = await keeping.openModels(
+    { definitions, opened: core.engines, onEvent },
     config.fetchVoice === 'on' ? { voices: core.voices, log, onFault } : undefined,
   );
   opened.defer(installs.close);

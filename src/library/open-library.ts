@@ -1,5 +1,6 @@
 // Opens what users bring: stored voices, lexicons, and the models that can be installed. Fetches a natural voice for a
 // service that has none.
+import type { Delivery } from '../clips.ts';
 import type { Engine, EngineDefinition, EngineGuards } from '../engines.ts';
 import { freeBytesMin } from '../platform/runtime/files.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
@@ -7,7 +8,7 @@ import { findSecretFile, readSecretFile } from '../platform/store/secret-file.ts
 import type { storeSettings } from '../platform/store/settings.ts';
 import type { Log } from '../platform/telemetry/log.ts';
 import type { Tools } from '../platform/telemetry/tools.ts';
-import type { Lexicons, Schedule, Voices } from '../speech.ts';
+import type { Lexicons, Schedule, Speech, VoiceAccess, Voices } from '../speech.ts';
 import { openLexiconCache } from './lexicons/lexicon-cache.ts';
 import { createLexiconManagement } from './lexicons/lexicon-management.ts';
 import { createLexiconRows } from './lexicons/lexicon-rows.ts';
@@ -18,7 +19,9 @@ import { createCloneMaking } from './voices/clone-making.ts';
 import { createVault } from './voices/clone-vault.ts';
 import { readSamples } from './voices/sample-reader.ts';
 import { openVoiceCache, type VoiceCacheOptions } from './voices/voice-cache.ts';
+import { exportVoice, importVoiceFile } from './voices/voice-file.ts';
 import { createVoiceManagement } from './voices/voice-management.ts';
+import { createVoicePreview } from './voices/voice-preview.ts';
 import { createVoiceRows } from './voices/voice-rows.ts';
 
 const masterKeyFile = 'master-key';
@@ -32,7 +35,10 @@ interface OpenedSpeech {
   voices: Voices;
   guards: EngineGuards;
   schedule: Schedule;
+  speech: Pick<Speech, 'plan'>;
 }
+
+const refusePreview = () => Promise.reject(new Error('voices are previewed only by the service'));
 
 /** Opens the stored voices and lexicons. */
 export async function openLibrary(
@@ -58,8 +64,22 @@ export async function openLibrary(
   opened.defer(() => voiceCache.close());
   const { lexiconsPerAccount, voicesPerAccount } = settings;
   return {
-    rows,
-    vault,
+    /** The entries of the audit log of voices. */
+    readRecord: rows.readRecord,
+    exportVoice: (voiceId: string) => exportVoice(rows, voiceId),
+    /** Stores a voice that was exported. Returns its id. */
+    importVoiceFile: (text: string, access: VoiceAccess | undefined) => importVoiceFile(text, { rows, vault, access }),
+    /** Checks that the master key decrypts every clone. Returns the number of stored voices. */
+    async checkStored(): Promise<number> {
+      const stored = (await rows.listChanged(0)).filter(({ status }) => status !== 'deleted');
+      for (const { voiceId } of stored) {
+        for (const { cloneId, sealed } of await rows.listClones(voiceId)) {
+          const message = `voice ${voiceId} cannot be decrypted: SONANT_MASTER_KEY has changed since the voice was created`;
+          await vault.open(sealed, cloneId).catch(() => Promise.reject(new Error(message)));
+        }
+      }
+      return stored.length;
+    },
     voiceCache,
     lexiconCache,
     lexicons: createLexiconManagement({ rows: lexiconRows, cache: lexiconCache, lexiconsPerAccount }),
@@ -69,7 +89,8 @@ export async function openLibrary(
       lexicons: lexiconCache as Lexicons,
       readChanges: () => Promise.all([voiceCache.refresh(), lexiconCache.refresh()]),
     },
-    createManagement({ engines, voices, guards, schedule }: OpenedSpeech) {
+    /** Without a delivery, no voice can be previewed. */
+    createManagement({ engines, voices, guards, schedule, speech }: OpenedSpeech, delivery?: Delivery) {
       const speak = (engine: Engine, ...[segment, signal]: Parameters<Engine['speak']>) =>
         guards(engine).speak(segment, signal, {
           take: (seat, _, by) => schedule.turn(callerId, seat, 'first', by),
@@ -82,24 +103,28 @@ export async function openLibrary(
         lexicons: lexiconCache,
         engines,
         making: { cloneMaking, vault, voicesPerAccount },
+        preview: delivery ? createVoicePreview({ speech, voices, delivery }) : refusePreview,
       });
     },
+    /**
+     * Opens the installation of models. If `first` is given, also fetches a first natural voice in the background, while
+     * there is none.
+     */
+    openModels: (options: ModelsOptions, first?: Pick<FirstVoiceOptions, 'voices' | 'log' | 'onFault'>) =>
+      openModels(settings, options, first),
   };
 }
 
 interface ModelsOptions extends Pick<ModelInstallsOptions, 'onEvent'> {
-  settings: LibraryTools['settings'];
   definitions: readonly EngineDefinition[];
   /** The engines that are open. */
   opened: readonly Engine[];
 }
 
-/**
- * Opens model installation: the model table, including the operator's models, and the model folder. If `first` is
- * given, also fetches a first natural voice in the background, while there is none.
- */
-export async function openModels(
-  { settings, definitions, opened, onEvent }: ModelsOptions,
+/** Opens the model table, including the operator's models, and the model folder. */
+async function openModels(
+  settings: LibraryTools['settings'],
+  { definitions, opened, onEvent }: ModelsOptions,
   first?: Pick<FirstVoiceOptions, 'voices' | 'log' | 'onFault'>,
 ): Promise<ModelInstalls> {
   const { dataDir, modelsFile, modelsUrl, modelsOffline: isOffline } = settings;

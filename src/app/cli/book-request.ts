@@ -2,7 +2,7 @@
 
 import type { FormatName } from '../../audio.ts';
 import { readingPausesMs, toJobFields } from '../../clips.ts';
-import { type Book, type BookChapter, type BookPart, bookParts } from '../../library.ts';
+import { type Book, type BookChapter, bookParts } from '../../library.ts';
 import { countChars } from '../../platform/count-chars.ts';
 import { isSpokenBy, speechFields, type Voices } from '../../speech.ts';
 import { pausesMsMax, toLanguageCode, toXml } from '../../text.ts';
@@ -123,7 +123,7 @@ export function chooseChapters(
   return chosen;
 }
 
-function parseParts(given: string | undefined): BookPart[] {
+function parseParts(given: string | undefined) {
   return (given ?? '').split(',').flatMap((name) => {
     const part = bookParts.find((each) => each === name.trim());
     if (!part && name.trim() !== '') throw new UsageError(`--skip ${name}: must be one of ${bookParts.join(', ')}`);

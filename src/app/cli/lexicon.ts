@@ -8,7 +8,7 @@ import { LexiconEntrySchema, type LexiconSpec, LexiconSpecSchema } from '../../.
 import { VoiceAccess, VoiceAccessSchema } from '../../../gen/sonant/v1/voice_pb.ts';
 import { operator } from '../../accounts.ts';
 import { checkRules, enumNames, newReading, readMembers, type Violations, writeMessage } from '../../contract.ts';
-import { type CheckedLexicon, checkLexicon, type StoredLexicon } from '../../library.ts';
+import { checkLexicon, type StoredLexicon } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
 import { atOnce } from '../../platform/runtime/steps.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
@@ -158,7 +158,7 @@ async function readLexiconFile(path: string): Promise<LexiconFile> {
   return { spec, violations: reading.violations };
 }
 
-function checkFile({ spec, violations }: LexiconFile, isNew = false): CheckedLexicon {
+function checkFile({ spec, violations }: LexiconFile, isNew = false) {
   checkRules(LexiconSpecSchema, spec, violations);
   const checked = atOnce(checkLexicon(spec, violations, { isNew }));
   violations.throwIfAny();

@@ -7,7 +7,6 @@ import { toModel } from '../../api.ts';
 import { writeMessage } from '../../contract.ts';
 import { type BroughtVoice, registry } from '../../engines.ts';
 import {
-  createRecentRate,
   type ModelEngine,
   type ModelFolder,
   type ModelRow,
@@ -17,6 +16,7 @@ import {
   type Retry,
 } from '../../library.ts';
 import { isLoopbackUrl } from '../../platform/net/client-addresses.ts';
+import { createRecentRate } from '../../platform/recent-rate.ts';
 import { didYouMean } from '../../platform/runtime/nearest-name.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError, withOpened } from './command.ts';

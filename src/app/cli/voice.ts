@@ -1,11 +1,10 @@
 // `sonant voice`: lists voices, and blends, exports, imports, changes and deletes stored voices. `voice-models.ts` has
 // the actions get, models and remove; `voice-names.ts` has default and alias.
 import { readFile, writeFile } from 'node:fs/promises';
-import type { DescMethodUnary } from '@bufbuild/protobuf';
-import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
-import type { Fields } from '../../contract.ts';
+import { create, type DescMethodUnary } from '@bufbuild/protobuf';
+import { CreateVoiceRequestSchema, VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
+import { checkRules, type Fields, Violations } from '../../contract.ts';
 import { registry } from '../../engines.ts';
-import { breaksOf, exportVoice, importVoiceFile } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
 import { isSpokenBy, type OfferedVoice, speechFields, type VoiceAccess, type Voices } from '../../speech.ts';
 import { toLanguageCode } from '../../text.ts';
@@ -129,9 +128,9 @@ const actions: Readonly<Record<string, Action>> = {
     line.print(json ? JSON.stringify(toJson(blended), null, 2) : `${blended.voice.voiceId} is a blend of ${parts}.`);
   },
   export: async (line, { output }, rest) =>
-    withOpened(await line.openVoiceManagement(), async ({ rows, voices }) => {
+    withOpened(await line.openVoiceManagement(), async ({ exportVoice, voices }) => {
       const asked = onlyArgument(rest, 'sonant voice export ID');
-      const file = await exportVoice(rows, voices.lookUp(asked)?.voice.voiceId ?? asked);
+      const file = await exportVoice(voices.lookUp(asked)?.voice.voiceId ?? asked);
       if (output === undefined) line.print(file.trimEnd());
       else await writeFile(output, file, { mode: 0o600 });
     }),
@@ -145,8 +144,8 @@ const actions: Readonly<Record<string, Action>> = {
     // A voice that an engine imports cannot have an access setting, because every key may use such a voice.
     let voiceIds = access === undefined ? await importVoice(source) : undefined;
     if (!voiceIds)
-      await withOpened(await line.openVoiceManagement(), async ({ rows, vault }) => {
-        voiceIds = [await importVoiceFile(await readFile(path, 'utf8'), { rows, vault, access })];
+      await withOpened(await line.openVoiceManagement(), async ({ importVoiceFile }) => {
+        voiceIds = [await importVoiceFile(await readFile(path, 'utf8'), access)];
         print(`${voiceIds} was imported.`);
       });
     if (json) line.print(JSON.stringify({ voice_ids: voiceIds }, null, 2));
@@ -173,8 +172,8 @@ const actions: Readonly<Record<string, Action>> = {
   },
   async record(line, { json }, rest) {
     if (rest.length > 0) throw new UsageError('usage: sonant voice record [--json]');
-    await withOpened(await line.openVoiceManagement(), async ({ rows }) => {
-      const entries = await Array.fromAsync(rows.readRecord());
+    await withOpened(await line.openVoiceManagement(), async ({ readRecord }) => {
+      const entries = await Array.fromAsync(readRecord());
       if (json) return line.print(JSON.stringify(entries, null, 2));
       const cells = entries.map(({ entry, atMs, actor, action, voiceId }) => [
         String(entry),
@@ -300,7 +299,11 @@ function parsePart(given: string): { part: string; weight: number } {
   return { part, weight: Number(weight) };
 }
 
-const isVoiceId = (name: string) => !breaksOf({ voiceId: name }).some(({ field }) => field === 'voice_id');
+function isVoiceId(voiceId: string): boolean {
+  const violations = new Violations();
+  checkRules(CreateVoiceRequestSchema, create(CreateVoiceRequestSchema, { voiceId }), violations);
+  return voiceId !== '' && !violations.has('voice_id');
+}
 
 function findPart(part: string, voices: Voices): string {
   const ids = voices.list().flatMap(({ voice: { voiceId }, bindings: [bound] }) => {

@@ -71,9 +71,6 @@ export class BookFault extends Error {
 
 /** Maximum size of a book file. */
 export const bookBytesMax = 64 << 20;
-/** Maximum size of an uploaded file, and of the text in the response. */
-export const bookUploadBytesMax = 32 << 20;
-export const bookAnswerCharsMax = 6_000_000;
 /** For an EPUB: unpacked size of one file, unpacked size of all files that are read, and number of files. */
 export const bookFileBytesMax = 32 << 20;
 export const bookUnpackedBytesMax = 192 << 20;

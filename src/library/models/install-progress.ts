@@ -1,6 +1,6 @@
 // Progress of one model installation: its stage, the bytes of all its files, their rate, and its result.
 import type { Failure } from '../../platform/errors.ts';
-import { createRecentRate } from './download.ts';
+import { createRecentRate } from '../../platform/recent-rate.ts';
 import type { GetStage, Progress } from './get-model.ts';
 import { bytesOfRow, type ModelRow } from './model-table.ts';
 

@@ -20,9 +20,12 @@ import {
 } from './voice-fields.ts';
 import { type BindingRecord, bindingsOf, type ConsentRecord } from './voice-from-row.ts';
 import { type CheckedVoice, checkMayChange, checkMayShare, createVoiceMaking, requireOwn } from './voice-making.ts';
+import type { PreviewVoice } from './voice-preview.ts';
 import { noTexts, textsOf, type VoiceChange, type VoiceRow, type VoiceRows } from './voice-rows.ts';
 
 export interface VoiceManagement {
+  /** Speaks a sentence in the first language of a voice that the caller may use. */
+  preview: PreviewVoice;
   /** The `check` methods add to `faults`, and throw if the actor lacks permission. */
   checkNew(voiceId: string | undefined, fields: VoiceFields, actor: Actor, faults: FieldViolation[]): CheckedVoice;
   create(voiceId: string | undefined, fields: VoiceFields, checked: CheckedVoice, actor: Actor): Promise<OfferedVoice>;
@@ -44,10 +47,11 @@ interface VoiceManagementOptions {
   lexicons: Lexicons;
   engines: readonly Engine[];
   making: { cloneMaking: CloneMaking; vault: Vault; voicesPerAccount: number };
+  preview: PreviewVoice;
 }
 
 export function createVoiceManagement(options: VoiceManagementOptions): VoiceManagement {
-  const { rows, voiceCache, voices, lexicons, engines, making } = options;
+  const { rows, voiceCache, voices, lexicons, engines, making, preview } = options;
   const changes = createVoiceChanges(rows, voiceCache, voices);
   const voiceMaking = createVoiceMaking({ changes, voices, lexicons, engines, ...making });
 
@@ -59,6 +63,7 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
   };
 
   return {
+    preview,
     checkNew: voiceMaking.check,
     create: async (...request) => voices.find(await voiceMaking.create(...request)),
     checkClone: voiceMaking.checkClone,

@@ -6,6 +6,8 @@ export const lexiconRequestBytesMax = 4 << 20;
 /** Largest request body with recordings, and the time in which it must arrive. */
 export const uploadBytesMax = 25 << 20;
 export const uploadArrivalMs = 110_000;
+/** Largest request body that is the file of a book or of audio. */
+export const fileBytesMax = 32 << 20;
 /** Largest request body with the text of a book, which must arrive within `uploadArrivalMs`. */
 export const jobBytesMax = 16 << 20;
 /** Largest number of members and items in JSON, or of fields in protobuf. A text in 200 chunks needs at most 400. */

@@ -4,16 +4,16 @@ import type { IncomingMessage } from 'node:http';
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { endpointsOf } from '../../contract.ts';
-import { bookTypes, bookUploadBytesMax } from '../../library.ts';
+import { bookTypes } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
-import { uploadArrivalMs } from '../../platform/net/request-limits.ts';
+import { fileBytesMax, uploadArrivalMs } from '../../platform/net/request-limits.ts';
 import { readBody } from '../net/request-body.ts';
 import { contractRoute } from './contract-routes.ts';
 import { checkUncompressed } from './request-fields.ts';
 import { documented, type RouteBody } from './route-docs.ts';
 import type { RouteTools } from './route-tools.ts';
 
-const limits = { bytesMax: bookUploadBytesMax, arrivalMs: uploadArrivalMs };
+const limits = { bytesMax: fileBytesMax, arrivalMs: uploadArrivalMs };
 
 interface UploadedFile {
   /** The name of the file's content in messages, such as "book". */
@@ -32,7 +32,7 @@ export function addFileRoute(
   const { docs, handle } = contractRoute(method, endpoint!, tools);
   const types = [...own, 'application/octet-stream'];
   const message = `The request body must be an uncompressed ${what} of one of these types: ${types.join(', ')}.`;
-  const description = `The file, at most ${bookUploadBytesMax >> 20} MiB.`;
+  const description = `The file, at most ${fileBytesMax >> 20} MiB.`;
   const body: RouteBody = { examples: {}, file: { types, description, examples } };
   const readFile = async ({ headers }: FastifyRequest, payload: IncomingMessage): Promise<Uint8Array | undefined> => {
     checkUncompressed(headers);
@@ -47,7 +47,7 @@ export function addFileRoute(
     scope.addContentTypeParser(types, readFile);
     scope.post(
       endpoint!.path,
-      documented({ ...docs, body }, tools.admission.admitTo(method), { bodyBytesMax: bookUploadBytesMax }),
+      documented({ ...docs, body }, tools.admission.admitTo(method), { bodyBytesMax: fileBytesMax }),
       (request, reply) => {
         if (!(request.body instanceof Uint8Array)) throw new Failure('unsupported_media_type', { message });
         return handle(request, reply);

@@ -32,10 +32,10 @@ import { ProvenanceService } from '../../../gen/sonant/v1/provenance_pb.ts';
 import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
 import { toViolation, type UnknownField, unknownField, unknownFieldsMax } from '../../contract.ts';
-import { bookUploadBytesMax } from '../../library.ts';
 import { Failure, toFailure } from '../../platform/errors.ts';
 import {
   bodyArrivalMs,
+  fileBytesMax,
   jobBytesMax,
   jobValuesMax,
   jsonDepthMax,
@@ -93,7 +93,7 @@ export function limitsOf(method: DescMethod): RequestLimits {
   if (method === JobService.method.createJob) return { ...upload, bytesMax: jobBytesMax, valuesMax: jobValuesMax };
   if (method === VoiceService.method.cloneVoice) return upload;
   if (method === BookService.method.readBook || method === ProvenanceService.method.inspectAudio)
-    return { ...upload, bytesMax: bookUploadBytesMax };
+    return { ...upload, bytesMax: fileBytesMax };
   if (method === SpeechService.method.liveSpeech) return { ...usual, bytesMax: liveMessageBytesMax };
   if (method.parent === LexiconService)
     return { ...usual, bytesMax: lexiconRequestBytesMax, valuesMax: lexiconValuesMax };

@@ -35,7 +35,15 @@ beforeEach(async () => {
   const voices = createVoices(engines, { stored: voiceCache.stored });
   const noClone = () => Promise.reject(new Error('no clone is made here'));
   const making = { cloneMaking: { prepare: noClone, make: noClone }, vault, voicesPerAccount: 2 };
-  management = createVoiceManagement({ rows, voiceCache, voices, lexicons: noLexicons, engines, making });
+  management = createVoiceManagement({
+    rows,
+    voiceCache,
+    voices,
+    lexicons: noLexicons,
+    engines,
+    making,
+    preview: noClone,
+  });
   await create('reader', { name: 'Reader', bindings: [german] }, operator);
 });
 

@@ -5,7 +5,7 @@ import { BookSchema, BookService, type CodeReading, ReadBookRequestSchema } from
 import { createBookHandlers } from '../../../src/api/books.ts';
 import type { Call } from '../../../src/api/call.ts';
 import { writeMessage } from '../../../src/contract/encode.ts';
-import { bookUploadBytesMax } from '../../../src/library/books/book.ts';
+import { fileBytesMax } from '../../../src/platform/net/request-limits.ts';
 import { openJobsGateway } from '../../clips/jobs/open-jobs.ts';
 import { chapterPage, container, opf, page, pngOf, prose, writeEpub } from '../../library/books/epub-writer.ts';
 import { explain, failureOf } from '../rpc/grpc-client.ts';
@@ -144,7 +144,7 @@ describe('what is refused:', () => {
 
   test('a body that is too large, before it is read', async () => {
     const { sendBook } = await openBooks();
-    const response = await sendBook(Buffer.alloc(bookUploadBytesMax + 1), 'text/plain');
+    const response = await sendBook(Buffer.alloc(fileBytesMax + 1), 'text/plain');
     expect(response.status).toBe(413);
   });
 });

@@ -30,7 +30,7 @@ import { type ClipStore, isStored } from '../../../src/clips/stores/clip-store.t
 import type { LinkTo } from '../../../src/clips/stores/s3-bucket.ts';
 import type { Engine } from '../../../src/engines/engine.ts';
 import { createEngineGuards } from '../../../src/engines/guard.ts';
-import { openLibrary, openModels } from '../../../src/library/open-library.ts';
+import { openLibrary } from '../../../src/library/open-library.ts';
 import { openSharedRows, openStore } from '../../../src/platform/store/open-store.ts';
 import type { Marking } from '../../../src/speech/cast.ts';
 import { Schedule } from '../../../src/speech/schedule.ts';
@@ -140,7 +140,7 @@ export async function openTestGateway(
   const signInRules = { subjects: [], domains: [], groups: [] };
   const signIn = createSignIn({ seal, issuer: undefined, signInRules, clients: [], keyScopes: [], ...signing });
   const realAdmit = admit(createAdmit({ keyVerifier, signIn, ...(isLimited && { limits: { limiter, addresses } }) }));
-  const installs = await openModels({ settings: config, definitions: [], opened: engines, onEvent() {} });
+  const installs = await keeping.openModels({ definitions: [], opened: engines, onEvent() {} });
   const links = { baseUrl: () => baseUrl, keepMs: retentionMs };
   type OwnJobs = Partial<Omit<JobHandlersOptions, 'stored'>> & {
     store?: JobHandlersOptions['stored']['store'];
@@ -160,9 +160,10 @@ export async function openTestGateway(
   const openOwnJobs = (own?: OwnJobs) => openJobHandlers(jobsOptions(own));
   const readOwn = options.readOwnCertificates ?? (async () => (openSigner ? certificatesOf(openSigner) : []));
   const onCallEnd = (call: EndedCall) => void calls.push(call);
+  const delivering = storedClips.openDelivery({ speech, voices, links, openSigner });
   const api = openApi({
     store,
-    clips: storedClips.openDelivery({ speech, voices, links, openSigner }),
+    clips: delivering,
     jobs: jobsOptions({ chaptersMax: options.jobChaptersMax ?? 4 }),
     running: { admit: realAdmit, isInForce: keyVerifier.isInForce, onCallEnd, timeLimits },
     core: { engines, voices, speech },
@@ -175,7 +176,7 @@ export async function openTestGateway(
       webhookSecrets: createWebhookSecrets({ rows: createWebhookRows(store), seal }),
     },
     installs,
-    voiceManagement: keeping.createManagement({ engines, voices, guards, schedule }),
+    voiceManagement: keeping.createManagement({ engines, voices, guards, schedule, speech }, delivering.delivery),
     lexicons: keeping.lexicons,
     onFault,
     provenance: { inspect: createInspect(readOwn, rows) },

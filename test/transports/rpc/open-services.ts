@@ -107,10 +107,9 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
   const metering = createMetering({ ...unlimited, onFault });
   const spoken = { plan, checkRoom: async () => {}, speak };
   const speechOperations = createSpeechOperations({ speech: spoken, delivery, metering, idempotency });
-  const preview = async () => Promise.reject(new Error('unused'));
   const callRpc = createCallRpc([
     [SpeechService, { deleteAudio: speechOperations.deleteAudio }],
-    [VoiceService, createVoiceHandlers({ voices, engines: [], management: unused, preview })],
+    [VoiceService, createVoiceHandlers({ voices, engines: [], management: unused })],
     [BookService, createBookHandlers()],
     [
       ProvenanceService,
