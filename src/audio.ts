@@ -10,7 +10,7 @@ export { wavFile } from './audio/wav.ts';
 
 export type { BookChapter, BookTags } from './audio/book-file/audio-book.ts';
 export { bookTimeline, encodedRateOf, writeBookFile } from './audio/book-file/book-file.ts';
-export { createFingerprint } from './audio/file-head.ts';
+export { createFingerprint, readFileHead } from './audio/file-head.ts';
 export { joinOrigins, type Origin, sourceTypes } from './audio/origin.ts';
 
 // Recordings

@@ -22,6 +22,8 @@ export interface FileHead {
   start: number;
   /** Size of the audio in bytes. Undefined if the audio extends to the end of the file. */
   byteCount?: number | undefined;
+  /** What the header says about how the audio is played, such as its sample rate; undefined if only the audio says it. */
+  playback?: string;
 }
 
 const nameBytes = 4;
@@ -56,13 +58,17 @@ function readWav(bytes: Buffer): FileHead | undefined {
   const { data } = readWavHeader(bytes);
   if (!data) return undefined;
   const tags: FileTag[] = [];
-  for (const { name, body } of chunksOf(bytes.subarray(12, data.start)))
+  let playback = '';
+  for (const { name, body } of chunksOf(bytes.subarray(12, data.start))) {
+    // Of several chunks, players may read another one than this program.
+    if (name === 'fmt ') playback += body.toString('hex');
     if (name === 'LIST' && body.toString('latin1', 0, nameBytes) === 'INFO')
       for (const { name, body: text } of chunksOf(body.subarray(nameBytes))) {
-        if (tags.length === tagsMax) return { format: 'wav', tags, ...data };
+        if (tags.length === tagsMax) return { format: 'wav', tags, ...data, playback };
         tags.push({ name, value: text.toString('utf8', 0, valueCharsMax).replace(/\0.*$/s, '') });
       }
-  return { format: 'wav', tags, ...data };
+  }
+  return { format: 'wav', tags, ...data, playback };
 }
 
 function* chunksOf(bytes: Buffer) {
@@ -82,7 +88,11 @@ function readFlac(bytes: Buffer): FileHead | undefined {
     const isLast = bytes[at]! >= 0x80;
     if ((bytes[at]! & 0x7f) === commentsBlock && tags.length < tagsMax)
       tags.push(...readComments(bytes.subarray(at + 4, end)));
-    if (isLast) return bytes.length < end ? undefined : { format: 'flac', tags, start: end };
+    if (isLast) {
+      // The sample rate and the channels.
+      const playback = bytes.toString('hex', 18, 21);
+      return bytes.length < end ? undefined : { format: 'flac', tags, start: end, playback };
+    }
     at = end;
   }
   return { format: undefined, tags: [], start: 0 };
@@ -101,7 +111,8 @@ function readOpus(bytes: Buffer): FileHead | undefined {
     if (!isOpus || bodies.length > headerPagesMax) return { format: undefined, tags: [], start: 0 };
     const continues = page[pageHeadBytes + page[pageHeadBytes - 1]! - 1] === 255;
     if (bodies.length === 1 || continues) continue;
-    return { format: 'opus', tags: readComments(Buffer.concat(bodies.slice(1)).subarray(8)), start };
+    const playback = bodies[0]!.toString('hex');
+    return { format: 'opus', tags: readComments(Buffer.concat(bodies.slice(1)).subarray(8)), start, playback };
   }
 }
 

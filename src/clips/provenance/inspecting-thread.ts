@@ -26,6 +26,7 @@ function inspect({ file, beside, own }: InspectingTask) {
     sha256: hash('sha256', bytes),
     /** SHA-256 of the audio without header and tags; empty if the audio was not found. */
     fingerprint: head ? hash('sha256', soundOf(bytes, head)) : '',
+    playback: head?.playback,
     tags,
     digitalSourceType: tags.find(({ value }) => value.startsWith(sourceTypes))?.value ?? '',
     manifest: verifyManifest(bytes, own) ?? (beside && verifyManifest(bytes, own, Buffer.from(beside))),

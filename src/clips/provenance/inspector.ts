@@ -2,11 +2,12 @@
 // its fingerprint while its row exists. Files are read in a worker thread, one at a time and with a time limit, so that
 // no file blocks the event loop. Accounts take turns.
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { encodeSilence, type FormatName, readFileHead } from '../../audio.ts';
 import { Failure } from '../../platform/errors.ts';
 import { Host } from '../../platform/runtime/host.ts';
 import { SlotQueue } from '../../platform/runtime/slot-queue.ts';
 import { threadLink } from '../../platform/runtime/worker-links.ts';
-import type { ClipRows } from '../clip-rows.ts';
+import type { ClipRow, ClipRows } from '../clip-rows.ts';
 import type { InspectingTask, Inspection } from './inspecting-thread.ts';
 
 /** Each waiting file takes up to 32 MiB of memory. */
@@ -63,7 +64,8 @@ export const createInspect =
   (readOwn: () => Promise<readonly Uint8Array[]>, records?: Pick<ClipRows, 'find' | 'findByFingerprint'>) =>
   async ({ file, beside, audioId, accountId }: AskedFile, signal: AbortSignal) => {
     const inspection = await inspectFile({ file, beside, own: await readOwn(), owner: accountId ?? '' }, signal);
-    const { format, fingerprint, manifest } = inspection;
+    const { playback, ...inspected } = inspection;
+    const { format, fingerprint, manifest } = inspected;
     const named = audioId === '' ? undefined : await records?.find(audioId);
     // Audio from earlier versions has no fingerprint, so changes cannot be detected.
     const clip =
@@ -74,9 +76,9 @@ export const createInspect =
       throw new Failure('invalid_request', { details: [{ field: 'file', reason: 'format', message }] });
     }
     const isOwn = accountId === undefined || (clip && (clip.accountId ?? clip.ownerId) === accountId);
-    const matches = clip !== undefined && clip.fingerprint === fingerprint;
+    const matches = clip !== undefined && clip.fingerprint === fingerprint && (await isPlayedAs(clip, playback));
     return {
-      ...inspection,
+      ...inspected,
       authentic: matches || (manifest?.valid ?? false),
       record: clip && {
         matches,
@@ -86,3 +88,11 @@ export const createInspect =
       },
     };
   };
+
+/** Whether players read the audio of a file as that of the clip. Raw audio may have got a header. */
+async function isPlayedAs({ format, sampleRateHz }: ClipRow, playback: string | undefined): Promise<boolean> {
+  if (playback === undefined) return true;
+  const written = await encodeSilence(format === 'pcm' ? 'wav' : (format as FormatName), sampleRateHz, 0);
+  const own = readFileHead(Buffer.from(written))?.playback;
+  return own === undefined || own === playback;
+}
