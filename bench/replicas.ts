@@ -4,8 +4,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { operator } from '../src/accounts/keys/caller.ts';
-import { firstKeyScopes } from '../src/accounts/keys/key-grant.ts';
+import { firstKeyScopes, operator } from '../src/accounts/keys/caller.ts';
 import { openKeys } from '../src/app/command-line.ts';
 import { loadConfig } from '../src/app/config.ts';
 import { startPostgres } from '../test/platform/store/postgres-server.ts';

@@ -8,9 +8,17 @@ export { type Accounts, checkIssuer, openAccounts, openKeys } from './accounts/o
 
 export { checkScopes, type Presented } from './accounts/keys/admit.ts';
 export type { ApiKey, KeyFields } from './accounts/keys/api-key.ts';
-export type { Actor, Caller, KeyCaller, VoiceUser } from './accounts/keys/caller.ts';
-export { accountOfCaller, operator, toRecordEntry } from './accounts/keys/caller.ts';
-export { keyDefaults, scopes } from './accounts/keys/key-grant.ts';
+export {
+  type Actor,
+  accountOfCaller,
+  type Caller,
+  type KeyCaller,
+  keyDefaults,
+  operator,
+  scopes,
+  toRecordEntry,
+  type VoiceUser,
+} from './accounts/keys/caller.ts';
 export { keyTokens } from './accounts/sign-in/sign-in-rules.ts';
 export type { WebhookSecret } from './accounts/webhooks/webhook-secrets.ts';
 

@@ -10,7 +10,7 @@ import { json } from 'node:stream/consumers';
 import { SaxesParser } from 'saxes';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { firstKeyScopes } from '../src/accounts/keys/key-grant.ts';
+import { firstKeyScopes } from '../src/accounts/keys/caller.ts';
 import { allSettings, loadConfig } from '../src/app/config.ts';
 import { registry } from '../src/engines/registry.ts';
 import { freePort, listen } from './free-port.ts';

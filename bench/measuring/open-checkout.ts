@@ -41,8 +41,13 @@ export async function openCheckout({ root, engine, logLevel, settings = {} }: Ch
   const { operator }: typeof import('../../src/accounts/keys/caller.ts') = await import(
     find('src/accounts/keys/caller.ts', 'src/keys/caller.ts')
   );
-  const { firstKeyScopes: scopes }: typeof import('../../src/accounts/keys/key-grant.ts') = await import(
-    find('src/accounts/keys/scopes.ts', 'src/keys/scopes.ts', 'src/accounts/keys/key-grant.ts')
+  const { firstKeyScopes: scopes }: typeof import('../../src/accounts/keys/caller.ts') = await import(
+    find(
+      'src/accounts/keys/scopes.ts',
+      'src/keys/scopes.ts',
+      'src/accounts/keys/key-grant.ts',
+      'src/accounts/keys/caller.ts',
+    )
   );
   const env = {
     ...{ SONANT_DATA_DIR: folder, SONANT_LOG_LEVEL: logLevel },

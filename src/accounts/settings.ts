@@ -10,7 +10,7 @@ import {
   textSetting,
 } from '../platform/runtime/setting-types.ts';
 import { parseApiKey } from './keys/api-key.ts';
-import { isScope, keyDefaults, scopes } from './keys/key-grant.ts';
+import { isScope, keyDefaults, scopes } from './keys/caller.ts';
 
 /** An API key in the form that `sonant key create` prints. */
 export const apiKeySetting = (setting: { name: `SONANT_${string}`; help: string }) =>

@@ -23,7 +23,7 @@ import {
   VoiceAccess,
   type VoiceSpecSchema,
 } from '../../gen/sonant/v1/voice_pb.ts';
-import { scopes } from '../../src/accounts/keys/key-grant.ts';
+import { scopes } from '../../src/accounts/keys/caller.ts';
 import { checkRules, type Scope } from '../../src/contract/rules.ts';
 import { fieldOf, rulesOf } from '../../src/contract/schema.ts';
 import { Violations } from '../../src/contract/violations.ts';

@@ -15,9 +15,10 @@ import {
   keyDefaults,
   type LimitFields,
   limitsFor,
+  operatorId,
   requireWithin,
   type Scope,
-} from './key-grant.ts';
+} from './caller.ts';
 
 // The text of a key: 64 characters in base 62 (0-9 A-Z a-z). The check digits reject mistyped keys
 // and identify leaked keys without a lookup. The stored hash is fast, because 256 random bits cannot be guessed and a
@@ -125,8 +126,6 @@ export interface ApiKey {
   madeBy: string | undefined;
 }
 
-/** The creator of keys that the command line or the first start creates. */
-export const operatorId = 'operator';
 const dayMs = 24 * 60 * 60 * 1000;
 /** A key without a row is compared with this hash, so that the comparison takes as long as for a key with a row. */
 const noHash = Buffer.alloc(32);

@@ -6,18 +6,9 @@ import { readFile, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { Failure } from '../../platform/errors.ts';
 import { makeFolder, writeOnce } from '../../platform/runtime/files.ts';
-import {
-  createApiKey,
-  isRowOf,
-  operatorId,
-  type ParsedApiKey,
-  type Pepper,
-  parseApiKey,
-  toApiKeyRow,
-} from './api-key.ts';
+import { createApiKey, isRowOf, type ParsedApiKey, type Pepper, parseApiKey, toApiKeyRow } from './api-key.ts';
 import type { ApiKeyRows } from './api-key-rows.ts';
-import { operator, toAuditRow } from './caller.ts';
-import { firstKeyScopes } from './key-grant.ts';
+import { firstKeyScopes, operator, operatorId, toAuditRow } from './caller.ts';
 
 interface Table {
   rows: ApiKeyRows;

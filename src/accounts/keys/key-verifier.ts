@@ -4,11 +4,16 @@
 import { hash, randomBytes } from 'node:crypto';
 import { Failure } from '../../platform/errors.ts';
 import { commonBlocks, createAddressCheck } from '../../platform/net/client-addresses.ts';
-import type { LimitedAccount } from '../limits/limiter.ts';
 import { type ApiKey, accountOf, isRowOf, type ParsedApiKey, type Pepper, parseApiKey, toApiKey } from './api-key.ts';
 import { type ApiKeyRow, type ApiKeyRows, type ApiKeyUse, allKeys } from './api-key-rows.ts';
-import type { KeyCaller } from './caller.ts';
-import { type KeyGrant, type KeyLimits, keyDefaults, limitNames } from './key-grant.ts';
+import {
+  type KeyCaller,
+  type KeyGrant,
+  type KeyLimits,
+  keyDefaults,
+  type LimitedAccount,
+  limitNames,
+} from './caller.ts';
 
 // Restricts a key to its account: the key that created it, or the person or machine that signed in. A key has only
 // permissions that its account has, and ends with it. If the key of the account was rotated, its newest key counts.

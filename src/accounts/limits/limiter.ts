@@ -4,7 +4,7 @@
 import { type Failure, hasReason } from '../../platform/errors.ts';
 import { intervalOf, takeOne } from '../../platform/rate.ts';
 import { type Release, SlotQueue, SlotTimeout } from '../../platform/runtime/slot-queue.ts';
-import type { KeyLimits } from '../keys/key-grant.ts';
+import type { KeyLimits, LimitedAccount } from '../keys/caller.ts';
 import {
   checkFitsQuota,
   type LeftOfMonth,
@@ -18,13 +18,6 @@ import {
   tooManyRequests,
 } from './rate-limit.ts';
 import { monthAt } from './usage-ledger.ts';
-
-/** The limits of a key, or of a person or machine that creates keys. */
-export interface LimitedAccount {
-  /** Id of the owner, which does not change when a key is replaced. */
-  callerId: string;
-  limits: KeyLimits;
-}
 
 /** The owner of a key, and the owners above it. All keys below an owner share its limits. */
 export interface Limited extends LimitedAccount {

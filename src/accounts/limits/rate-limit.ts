@@ -5,7 +5,7 @@
 
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { type Rate, statusAt } from '../../platform/rate.ts';
-import type { KeyLimits } from '../keys/key-grant.ts';
+import type { KeyLimits } from '../keys/caller.ts';
 import { monthAt } from './usage-ledger.ts';
 
 export interface LimitStatus {

@@ -5,12 +5,12 @@
 import { Failure, hasReason } from '../../platform/errors.ts';
 import { intervalOf, type Rate, takeOne } from '../../platform/rate.ts';
 import type { LimitReply, SharedLimitRows } from '../../platform/store/shared-limits.ts';
+import type { LimitedAccount } from '../keys/caller.ts';
 import { type Chain, createSeenLimits, openHoldings } from './holdings.ts';
 import {
   accountIdOf,
   chainOf,
   type Limited,
-  type LimitedAccount,
   type Limiter,
   type LimiterOptions,
   monthlyQuotaOf,

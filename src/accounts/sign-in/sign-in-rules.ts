@@ -2,8 +2,7 @@
 // there are no rules, nobody may create keys. The first person to sign in has no more rights than others.
 import { createHash } from 'node:crypto';
 import { Failure } from '../../platform/errors.ts';
-import type { KeyCaller } from '../keys/caller.ts';
-import { isScope, keyDefaults, type Scope } from '../keys/key-grant.ts';
+import { isScope, type KeyCaller, keyDefaults, type Scope } from '../keys/caller.ts';
 
 /** The issuer's claims about a person. */
 export interface Claims {

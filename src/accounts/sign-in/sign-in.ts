@@ -3,8 +3,7 @@
 // short-lived.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Failure } from '../../platform/errors.ts';
-import type { KeyCaller } from '../keys/caller.ts';
-import type { Scope } from '../keys/key-grant.ts';
+import type { KeyCaller, Scope } from '../keys/caller.ts';
 import type { Issuer, LoginFacts } from './oidc-issuer.ts';
 import type { Seal } from './sealed-tokens.ts';
 import {

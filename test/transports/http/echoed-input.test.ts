@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { scopes } from '../../../src/accounts/keys/key-grant.ts';
+import { scopes } from '../../../src/accounts/keys/caller.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 const { url, makeKey } = await openTestGateway({}, afterAll);

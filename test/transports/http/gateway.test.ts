@@ -3,7 +3,7 @@
 // server's graceful shutdown.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
-import { scopes } from '../../../src/accounts/keys/key-grant.ts';
+import { scopes } from '../../../src/accounts/keys/caller.ts';
 import { Failure } from '../../../src/platform/errors.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 import { connectRaw, toRequest } from './raw-http.ts';

@@ -1,6 +1,6 @@
 // Tests the pages of every list, over REST and Connect: refused sizes, and cursors that are bound to list and filters.
 import { afterAll, expect, test } from 'vitest';
-import { scopes } from '../../../src/accounts/keys/key-grant.ts';
+import { scopes } from '../../../src/accounts/keys/caller.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 const gateway = await openTestGateway({}, afterAll);
