@@ -3,14 +3,20 @@ import { given, load, run, sound } from './ten-calls.js';
 
 const { Cartesia } = load('@cartesia/cartesia-js');
 const voice = { mode: 'id', id: 'clara' };
-const wav = { container: 'wav', encoding: 'pcm_s16le', sample_rate: 24_000 };
-const raw = { ...wav, container: 'raw' };
+const raw = { container: 'raw', encoding: 'pcm_s16le', sample_rate: 24_000 };
 const encodings = { pcm_s16le: 's16le', pcm_f32le: 'f32le', pcm_mulaw: 'mulaw', pcm_alaw: 'alaw' };
 
 const connect = (apiKey = given.key) => new Cartesia({ baseURL: given.url, apiKey });
-async function speak(more = {}, { form = 'wav', key } = {}) {
-  const request = { model_id: 'sonic-3', transcript: given.text, voice, output_format: wav, ...more };
-  return sound(form, Buffer.from(await (await connect(key).tts.generate(request)).arrayBuffer()));
+async function speak({ key, voice: id = 'clara', text = given.text, form = 'wav pcm_s16le', rate = 24_000 }) {
+  const [container, encoding] = form.split(' ');
+  const coding = container === 'mp3' ? { bit_rate: Number(encoding) } : { encoding };
+  const request = { model_id: 'sonic-3', transcript: text, voice: { mode: 'id', id } };
+  const output_format = { container, sample_rate: rate, ...coding };
+  const answer = await connect(key).tts.generate({ ...request, output_format });
+  return sound(
+    container === 'raw' ? `${encodings[encoding]} ${rate}` : container,
+    Buffer.from(await answer.arrayBuffer()),
+  );
 }
 
 /** A context that speaks a text word by word. */
@@ -32,36 +38,18 @@ async function eventsOf(more) {
 const audioOf = (events) =>
   sound('s16le 24000', ...events.filter(({ type }) => type === 'chunk').map(({ data }) => Buffer.from(data, 'base64')));
 
-run(
-  async function whole() {
-    return speak();
-  },
-  async function stream() {
-    return audioOf(await eventsOf());
-  },
-  async function formats() {
-    const sounds = {
-      mp3: await speak(
-        { output_format: { container: 'mp3', sample_rate: 44_100, bit_rate: 128_000 } },
-        { form: 'mp3' },
-      ),
-    };
-    for (const [encoding, form] of Object.entries(encodings))
-      for (const container of ['wav', 'raw'])
-        sounds[`${container} ${encoding}`] = await speak(
-          { output_format: { container, encoding, sample_rate: 44_100 } },
-          { form: container === 'wav' ? 'wav' : `${form} 44100` },
-        );
-    return sounds;
-  },
-  async function times() {
+const forms = ['wav', 'raw'].flatMap((container) =>
+  Object.keys(encodings).map((encoding) => `${container} ${encoding}`),
+);
+run(speak, {
+  forms: ['mp3 128000', ...forms],
+  stream: async () => audioOf(await eventsOf()),
+  async times() {
     const found = (await eventsOf()).flatMap(({ word_timestamps: part }) => part ?? []);
     return found.flatMap(({ words, start, end }) => words.map((word, i) => [word, start[i], end[i]]));
   },
-  async function voices() {
-    return (await Array.fromAsync(connect().voices.list())).map(({ id }) => id);
-  },
-  async function interrupt() {
+  voices: async () => (await Array.fromAsync(connect().voices.list())).map(({ id }) => id),
+  async interrupt() {
     const socket = await connect().tts.websocket();
     const context = await converse(socket, given.long);
     await context.receive().next();
@@ -77,23 +65,6 @@ run(
     socket.close();
     return { late, next };
   },
-  async function invalid() {
-    return speak({ output_format: { ...wav, sample_rate: 1 } });
-  },
-  async function unknown_voice() {
-    return speak({ voice: { mode: 'id', id: 'nobody' } });
-  },
-  async function stream_of_unknown_voice() {
-    return eventsOf({ voice: { mode: 'id', id: 'nobody' } });
-  },
-  async function wrong_key() {
-    return speak({}, { key: 'snt_wrong' });
-  },
-  async function quota() {
-    await speak({}, { key: given.limited });
-    return speak({}, { key: given.limited });
-  },
-  async function too_long() {
-    return speak({ transcript: given.long }, { key: given.limited });
-  },
-);
+  invalid: () => speak({ rate: 1 }),
+  stream_of_unknown_voice: () => eventsOf({ voice: { mode: 'id', id: 'nobody' } }),
+});

@@ -4,8 +4,7 @@ from cartesia import Cartesia
 from ten_calls import given, run, sound
 
 VOICE = {"mode": "id", "id": "clara"}
-WAV = {"container": "wav", "encoding": "pcm_s16le", "sample_rate": 24000}
-RAW = {**WAV, "container": "raw"}
+RAW = {"container": "raw", "encoding": "pcm_s16le", "sample_rate": 24000}
 ENCODINGS = {"pcm_s16le": "s16le", "pcm_f32le": "f32le", "pcm_mulaw": "mulaw", "pcm_alaw": "alaw"}
 
 
@@ -13,9 +12,14 @@ def client(key=given.key):
     return Cartesia(base_url=given.url, api_key=key)
 
 
-def speak(form="wav", key=given.key, voice="clara", text=given.text, output=WAV, **more):
+def speak(key=given.key, voice="clara", text=given.text, form="wav pcm_s16le", rate=24000):
+    container, encoding = form.split(" ")
+    output = {"container": container, "encoding": encoding, "sample_rate": rate}
+    if container == "mp3":
+        output = {"container": "mp3", "sample_rate": rate, "bit_rate": int(encoding)}
     request = {"model_id": "sonic-3", "transcript": text, "voice": {"mode": "id", "id": voice}, "output_format": output}
-    return sound(form, client(key).tts.generate(**request, **more).read())
+    kind = f"{ENCODINGS[encoding]} {rate}" if container == "raw" else container
+    return sound(kind, client(key).tts.generate(**request).read())
 
 
 def converse(connection, voice=VOICE, text=given.text):
@@ -31,35 +35,15 @@ def audio_of(events):
     return sound("s16le 24000", *(event.audio for event in events if event.type == "chunk"))
 
 
-def whole():
-    return speak()
-
-
 def stream():
     with client().tts.websocket_connect() as connection:
         return audio_of(converse(connection)[1])
-
-
-def formats():
-    made = {
-        f"{container} {encoding}": speak(
-            "wav" if container == "wav" else f"{form} 44100",
-            output={"container": container, "encoding": encoding, "sample_rate": 44100},
-        )
-        for container in ["wav", "raw"]
-        for encoding, form in ENCODINGS.items()
-    }
-    return {**made, "mp3": speak("mp3", output={"container": "mp3", "sample_rate": 44100, "bit_rate": 128000})}
 
 
 def times():
     with client().tts.websocket_connect() as connection:
         found = [event.word_timestamps for event in converse(connection)[1] if event.type == "timestamps"]
     return [word for part in found for word in zip(part.words, part.start, part.end)]
-
-
-def voices():
-    return [voice.id for voice in client().voices.list()]
 
 
 def interrupt():
@@ -81,14 +65,6 @@ def interrupt():
     return {"late": late, "next": audio_of(heard)}
 
 
-def invalid():
-    return speak(output={**WAV, "sample_rate": 1})
-
-
-def unknown_voice():
-    return speak(voice="nobody")
-
-
 def stream_of_unknown_voice():
     """The client yields an error as an event."""
     with client().tts.websocket_connect() as connection:
@@ -96,20 +72,13 @@ def stream_of_unknown_voice():
         return {"refused": event.type, "message": event.error}
 
 
-def wrong_key():
-    return speak(key="snt_wrong")
-
-
-def quota():
-    speak(key=given.limited)
-    return speak(key=given.limited)
-
-
-def too_long():
-    return speak(key=given.limited, text=given.long)
-
-
 run(
-    *(whole, stream, formats, times, voices, interrupt),
-    *(invalid, unknown_voice, stream_of_unknown_voice, wrong_key, quota, too_long),
+    speak,
+    forms=["mp3 128000", *(f"{container} {encoding}" for container in ["wav", "raw"] for encoding in ENCODINGS)],
+    interrupt=interrupt,
+    stream=stream,
+    times=times,
+    voices=lambda: [voice.id for voice in client().voices.list()],
+    invalid=lambda: speak(rate=1),
+    stream_of_unknown_voice=stream_of_unknown_voice,
 )

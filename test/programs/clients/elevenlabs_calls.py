@@ -22,25 +22,17 @@ def pieces(key=given.key, voice="clara", text=given.text, **more):
     return speech.convert(voice, text=text, **more)
 
 
-def speak(form="mp3_44100_128", **more):
-    name, rate = form.split("_")[:2]
+def speak(form=None, **more):
+    name, rate = (form or "mp3_").split("_")[:2]
     kind = FORMS.get(name, name)
-    return sound(kind if kind in ("mp3", "ogg", "wav") else f"{kind} {rate}", *pieces(output_format=form, **more))
-
-
-def whole():
-    return sound("mp3", *pieces())
+    output = {"output_format": form} if form else {}
+    return sound(kind if kind in ("mp3", "ogg", "wav") else f"{kind} {rate}", *pieces(**output, **more))
 
 
 def stream():
     if is_realtime:
         return speak("pcm_24000")
     return sound("mp3", *client().text_to_speech.stream("clara", text=given.text))
-
-
-def formats():
-    names = ["mp3_22050_32", "pcm_16000", "pcm_44100", "opus_48000_64", "ulaw_8000", "alaw_8000", "wav_24000"]
-    return {form: speak(form) for form in names}
 
 
 def times():
@@ -53,36 +45,18 @@ def times():
     return words
 
 
-def voices():
-    return [voice.voice_id for voice in client().voices.get_all().voices]
-
-
 def interrupt():
     speech = pieces(text=given.long, output_format="pcm_24000")
     next(speech)
     speech.close()
-    return {"late": len(list(speech)), "next": whole()}
 
 
-def invalid():
-    return speak(voice_settings=VoiceSettings(speed=99))
-
-
-def unknown_voice():
-    return speak(voice="nobody")
-
-
-def wrong_key():
-    return speak(key="snt_wrong")
-
-
-def quota():
-    speak(key=given.limited)
-    return speak(key=given.limited)
-
-
-def too_long():
-    return speak(key=given.limited, text=given.long)
-
-
-run(whole, stream, formats, times, voices, interrupt, invalid, unknown_voice, wrong_key, quota, too_long)
+run(
+    speak,
+    forms=["mp3_22050_32", "pcm_16000", "pcm_44100", "opus_48000_64", "ulaw_8000", "alaw_8000", "wav_24000"],
+    interrupt=interrupt,
+    stream=stream,
+    times=times,
+    voices=lambda: [voice.voice_id for voice in client().voices.get_all().voices],
+    invalid=lambda: speak(voice_settings=VoiceSettings(speed=99)),
+)

@@ -54,17 +54,9 @@ async def converse(text=given.text, is_interrupted=False, **more):
         return frames
 
 
-async def whole():
-    return await speak()
-
-
 async def stream():
     frames = await converse()
     return sound(f"s16le {frames[0].sample_rate}", *(bytes(frame.data) for frame in frames))
-
-
-async def formats():
-    return {str(form): await speak(form=form) for form in FORMATS}
 
 
 async def times():
@@ -77,37 +69,13 @@ async def voices():
         return [voice.id for voice in await speech.list_voices()]
 
 
-async def interrupt():
-    await converse(given.long, is_interrupted=True)
-    return {"late": 0, "next": await speak()}
-
-
-async def invalid():
-    return await speak(speed=9)
-
-
-async def unknown_voice():
-    return await speak(voice="nobody")
-
-
-async def stream_of_unknown_voice():
-    return await converse(voice="nobody")
-
-
-async def wrong_key():
-    return await speak(key="snt_wrong")
-
-
-async def quota():
-    await speak(key=given.limited)
-    return await speak(key=given.limited)
-
-
-async def too_long():
-    return await speak(given.long, key=given.limited)
-
-
 run(
-    *(whole, stream, formats, times, voices, interrupt),
-    *(invalid, unknown_voice, stream_of_unknown_voice, wrong_key, quota, too_long),
+    speak,
+    forms=FORMATS,
+    interrupt=lambda: converse(given.long, is_interrupted=True),
+    stream=stream,
+    times=times,
+    voices=voices,
+    invalid=lambda: speak(speed=9),
+    stream_of_unknown_voice=lambda: converse(voice="nobody"),
 )

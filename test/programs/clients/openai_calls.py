@@ -10,10 +10,10 @@ def client(key=given.key):
     return OpenAI(base_url=given.url + "/v1", api_key=key)
 
 
-def speak(key=given.key, voice="clara", text=given.text, **more):
+def speak(key=given.key, voice="clara", text=given.text, form=None, **more):
+    more |= {"response_format": form} if form else {}
     answer = client(key).audio.speech.create(model="tts-1", voice=voice, input=text, **more)
-    form = more.get("response_format", "mp3")
-    return sound(FORMS.get(form, form), answer.read())
+    return sound(FORMS.get(form, form or "mp3"), answer.read())
 
 
 def open_stream(text):
@@ -21,48 +21,21 @@ def open_stream(text):
     return client().audio.speech.with_streaming_response.create(**request)
 
 
-def whole():
-    return speak()
-
-
 def stream():
     with open_stream(given.text) as answer:
         return sound("s16le 24000", *answer.iter_bytes())
 
 
-def formats():
-    return {form: speak(response_format=form) for form in ["mp3", "opus", "aac", "flac", "wav", "pcm"]}
-
-
-def voices():
-    return [voice["id"] for voice in client().get("/audio/voices", cast_to=object)["voices"]]
-
-
 def interrupt():
     with open_stream(given.long) as answer:
         next(answer.iter_bytes(1024))
-    return {"late": 0, "next": speak()}
 
 
-def invalid():
-    return speak(speed=9)
-
-
-def unknown_voice():
-    return speak(voice="nobody")
-
-
-def wrong_key():
-    return speak(key="sk-wrong")
-
-
-def quota():
-    speak(key=given.limited)
-    return speak(key=given.limited)
-
-
-def too_long():
-    return speak(key=given.limited, text=given.long)
-
-
-run(whole, stream, formats, voices, interrupt, invalid, unknown_voice, wrong_key, quota, too_long)
+run(
+    speak,
+    forms=["mp3", "opus", "aac", "flac", "wav", "pcm"],
+    interrupt=interrupt,
+    stream=stream,
+    voices=lambda: [voice["id"] for voice in client().get("/audio/voices", cast_to=object)["voices"]],
+    invalid=lambda: speak(speed=9),
+)

@@ -16,7 +16,6 @@ from wyoming.tts import (
 )
 
 CLARA = SynthesizeVoice(name="clara")
-DOCUMENT = f"<speak>{given.text}</speak>"
 SSML = SynthesizeTextFormat.SSML
 
 
@@ -38,9 +37,15 @@ async def listen(client, end):
     return None
 
 
-async def speak(text=given.text, port=given.port, voice=CLARA, **more):
-    async with connect(port) as client:
-        await client.write_event(Synthesize(text=text, voice=voice, **more).event())
+PORTS = {given.key: given.port, given.limited: given.limited_port, "snt_wrong": given.wrong_port}
+
+
+async def speak(key=given.key, voice="clara", text=given.text, form=None):
+    if form == "SSML in pieces":
+        return await speak_pieces(f"<speak>{text}</speak>", text_format=SSML)
+    more = {"text": f"<speak>{text}</speak>", "text_format": SSML} if form else {"text": text}
+    async with connect(PORTS[key]) as client:
+        await client.write_event(Synthesize(voice=SynthesizeVoice(name=voice), **more).event())
         return await listen(client, AudioStop)
 
 
@@ -51,19 +56,6 @@ async def speak_pieces(text=given.text, **more):
             await client.write_event(SynthesizeChunk(text=piece + " ").event())
         await client.write_event(SynthesizeStop().event())
         return await listen(client, SynthesizeStopped)
-
-
-async def whole():
-    return await speak()
-
-
-async def stream():
-    return await speak_pieces()
-
-
-async def formats():
-    pieces = await speak_pieces(DOCUMENT, text_format=SSML)
-    return {"SSML": await speak(DOCUMENT, text_format=SSML), "SSML in pieces": pieces}
 
 
 async def voices():
@@ -78,28 +70,13 @@ async def interrupt():
         await client.write_event(Synthesize(text=given.long, voice=CLARA).event())
         await client.read_event()
         await client.read_event()
-    return {"late": 0, "next": await speak()}
 
 
-async def invalid():
-    return await speak("<speak>This is <b>not closed.</speak>", text_format=SSML)
-
-
-async def unknown_voice():
-    return await speak(voice=SynthesizeVoice(name="nobody"))
-
-
-async def wrong_key():
-    return await speak(port=given.wrong_port)
-
-
-async def quota():
-    await speak(port=given.limited_port)
-    return await speak(port=given.limited_port)
-
-
-async def too_long():
-    return await speak(given.long, given.limited_port)
-
-
-run(whole, stream, formats, voices, interrupt, invalid, unknown_voice, wrong_key, quota, too_long)
+run(
+    speak,
+    forms=["SSML", "SSML in pieces"],
+    interrupt=interrupt,
+    stream=speak_pieces,
+    voices=voices,
+    invalid=lambda: speak(text="This is <b>not closed.", form="SSML"),
+)
