@@ -75,7 +75,7 @@ export function openShortSpeech() {
 
   const plan = async (request: SpeechRequest, _caller: Caller): Promise<Plan> => {
     check(request);
-    const unplanned = () => Promise.reject(new Error('nothing is planned'));
+    const estimate = async () => ({ chars: request.chars, seconds: 0, byteCount: 0, segmentCount: 0, warnings: [] });
     const cut = async () => ({ cuts: [].values(), info: { warnings: [] } }) as unknown as CutPlan;
     const voice = voices.find(request.voiceId);
     const main = { offered: voice, languageCode: request.languageCode, bindings: [] };
@@ -87,7 +87,7 @@ export function openShortSpeech() {
       keyOf: () => '',
       cut,
       expectedBytes: () => expectedBytesOf(request),
-      estimate: unplanned,
+      estimate,
     };
   };
 
