@@ -10,7 +10,7 @@ export { anonymous, type Call, callerLeft, type EndedCall } from './api/call.ts'
 export { liveWaitingCharsMax, liveWaitingTurnsMax } from './api/call-limits.ts';
 export type { Runner } from './api/runner.ts';
 export { type RunningCall, scopesOf, wasReported } from './api/running-call.ts';
-export type { Received } from './api/service-handlers.ts';
+export { callWith, type Received } from './api/service-handlers.ts';
 export {
   toLiveResponse,
   toStreamResponse,
@@ -25,4 +25,4 @@ export { toLiveInput } from './api/live-speech.ts';
 // Resources
 
 export { toModel } from './api/models.ts';
-export { parseVoiceFilter } from './api/voice-filter.ts';
+export { parseVoiceFilter } from './api/voices.ts';

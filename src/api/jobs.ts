@@ -22,8 +22,7 @@ import { audioFormats } from '../audio.ts';
 import { type Job, type Jobs, type JobsOptions, openJobs, readJobRequest } from '../clips.ts';
 import { writeMessage } from '../contract.ts';
 import type { Call } from './call.ts';
-import { nameOf, toEnum } from './messages.ts';
-import { pageOf, toPage } from './page.ts';
+import { nameOf, pageOf, toEnum, toPage } from './messages.ts';
 import { checked, type Handlers } from './service-handlers.ts';
 
 export interface JobHandlersOptions extends Omit<JobsOptions, 'keepMs' | 'toData'> {

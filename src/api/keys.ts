@@ -27,8 +27,7 @@ import {
 import type { Violations } from '../contract.ts';
 import type { Voices } from '../speech.ts';
 import { actorOf } from './call.ts';
-import { defined, pathsOf, reportUnknown, toEnum, unlessEmpty } from './messages.ts';
-import { pageOf, toPage } from './page.ts';
+import { defined, pageOf, pathsOf, reportUnknown, toEnum, toPage, unlessEmpty } from './messages.ts';
 import { checked, type Handlers } from './service-handlers.ts';
 
 export interface KeyHandlersOptions {

@@ -15,8 +15,7 @@ import { inSteps } from '../platform/runtime/steps.ts';
 import { ownerOf, type Voices } from '../speech.ts';
 import { type LexiconEntry, toLanguageCode } from '../text.ts';
 import { actorOf, type Call } from './call.ts';
-import { toEnum, toTime } from './messages.ts';
-import { pageOf, toPage } from './page.ts';
+import { pageOf, toEnum, toPage, toTime } from './messages.ts';
 import { checked, type Handlers } from './service-handlers.ts';
 
 export function createLexiconHandlers(management: LexiconManagement, { findCurrent }: Pick<Voices, 'findCurrent'>) {

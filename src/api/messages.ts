@@ -1,9 +1,13 @@
-// Helpers that handlers share, for enum names, update masks and times.
+// What messages of all services share: enum names, times, update masks, and the pages of a list. A cursor holds the
+// position of the last item of the previous page, so that added or deleted items cause no gaps and no duplicates. A
+// cursor is valid only for its list and filters.
+
+import { createHash } from 'node:crypto';
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 import type { GenEnum } from '@bufbuild/protobuf/codegenv2';
 import { type FieldMask, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { enumNames, isOurs, type Violations } from '../contract.ts';
-import { updatePathsMax } from './call-limits.ts';
+import { cursorCharsMax, pageSizeDefault, updatePathsMax } from './call-limits.ts';
 
 /** The enum value with this name: `VoiceStatus.READY` for "ready". */
 export const toEnum = <Value extends number>(desc: GenEnum<Value>, name: string): Value =>
@@ -52,3 +56,46 @@ const changeable = (desc: DescMessage): string[] =>
       ? [name, ...message!.fields.map((inner) => `${name}.${inner.name}`)]
       : [name],
   );
+
+export interface Page {
+  size: number;
+  /** Position of the last item of the previous page; undefined for the first page. */
+  after: string | undefined;
+  /** Prefix of the list's cursors. */
+  tokenPrefix: string;
+}
+
+interface PageOf<Item> {
+  items: readonly Item[];
+  /** Cursor of the next page; empty on the last page. */
+  nextCursor: string;
+}
+
+/** Parses the requested page of a list. `list` is the name of the list and its filters. */
+export function pageOf(
+  { limit = pageSizeDefault, cursor }: { limit?: number | undefined; cursor: string },
+  list: readonly string[],
+  violations: Violations,
+): Page {
+  const tokenPrefix = createHash('sha256').update(JSON.stringify(list)).digest('base64url').slice(0, prefixChars);
+  const isReadable = cursor !== '' && cursor.length <= cursorCharsMax;
+  const after = isReadable ? fromToken(cursor, tokenPrefix) : undefined;
+  if (cursor !== '' && after === undefined)
+    violations.report('cursor', 'format', 'must be a next_cursor that this list returned for the same filter');
+  return { size: limit, after, tokenPrefix };
+}
+
+/** Cuts the items to the page size. Adds the cursor of the next page if there are more items. */
+export function toPage<Item>(items: readonly Item[], page: Page, positionOf: (item: Item) => string): PageOf<Item> {
+  const first = items.slice(0, page.size);
+  const hasMore = items.length > page.size;
+  return { items: first, nextCursor: hasMore ? toToken(positionOf(first.at(-1)!), page.tokenPrefix) : '' };
+}
+
+const prefixChars = 8;
+const toToken = (position: string, prefix: string) => Buffer.from(prefix + position).toString('base64url');
+
+function fromToken(token: string, prefix: string): string | undefined {
+  const position = Buffer.from(token, 'base64url').toString().slice(prefix.length);
+  return toToken(position, prefix) === token ? position : undefined;
+}

@@ -1,16 +1,18 @@
 // The handlers of services: one function per RPC, which takes the message and the call and returns the response. All
 // transports call it through `CallRpc`, which first checks the rules in the protos, and then runs the handler's own
 // check. The handler itself runs only if there are no violations.
-import type {
-  DescMethod,
-  DescMethodServerStreaming,
-  DescMethodUnary,
-  DescService,
-  Message,
-  MessageInitShape,
-  MessageShape,
+import {
+  create,
+  type DescMethod,
+  type DescMethodServerStreaming,
+  type DescMethodUnary,
+  type DescService,
+  type Message,
+  type MessageInitShape,
+  type MessageShape,
 } from '@bufbuild/protobuf';
-import { checkRules, type Scope, Violations } from '../contract.ts';
+import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
+import { checkRules, type Fields, newReading, readMembers, type Scope, Violations } from '../contract.ts';
 import type { Call } from './call.ts';
 
 /** Properties of a request's JSON that are lost in its message. */
@@ -50,6 +52,27 @@ export interface Received extends Scope, Partial<GivenInJson> {
 
 /** Returns the response or responses of an RPC. Throws a Failure with all violations of the message. */
 export type CallRpc = (method: DescMethod, message: Message, call: Call, received?: Received) => Promise<any>;
+
+/** Calls an RPC with the fields of its request as JSON, of which an update changes those that are given. */
+export function callWith(
+  callRpc: CallRpc,
+  method: DescMethod,
+  fields: Fields,
+  call: Call,
+  isStrict: boolean,
+): Promise<any> {
+  const { input } = method;
+  const message = create(input);
+  const reading = newReading(isStrict);
+  readMembers(message, input, fields, reading);
+  const { violations, emptyLists } = reading;
+  const given = reading.given.filter((path) => !emptyLists.includes(path));
+  const names = input.fields.map(({ name }) => name);
+  // An update names its empty lists too, because they replace lists.
+  const mask = input.field.updateMask && reading.given.filter((path) => !names.includes(path));
+  if (mask) Object.assign(message, { updateMask: create(FieldMaskSchema, { paths: mask }) });
+  return callRpc(method, message, call, { violations, given, emptyLists, mask });
+}
 
 /** Calls the RPCs of these services. */
 export function createCallRpc(services: readonly (readonly [DescService, handlers: object])[]): CallRpc {

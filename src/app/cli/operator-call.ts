@@ -1,10 +1,9 @@
 // Calls an RPC as the operator, for commands that work on the database without the service. The flags are members of the
 // request, which is checked as the REST API checks a body, and the answer is the JSON of the response.
-import { create, type DescMethodUnary } from '@bufbuild/protobuf';
-import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
+import type { DescMethodUnary } from '@bufbuild/protobuf';
 import { operator } from '../../accounts.ts';
-import { type Api, anonymous, type Call } from '../../api.ts';
-import { type Fields, newReading, readMembers, writeMessage } from '../../contract.ts';
+import { type Api, anonymous, type Call, callWith } from '../../api.ts';
+import { type Fields, writeMessage } from '../../contract.ts';
 
 const { name: actorName, ...own } = operator;
 const never = new AbortController().signal;
@@ -16,15 +15,6 @@ export async function callAsOperator(
   members: Fields,
   keyId = actorName,
 ): Promise<{ json: any; response: any }> {
-  const { input, output } = method;
-  const message: any = create(input);
-  const reading = newReading(true);
-  readMembers(message, input, members, reading);
-  const { violations, emptyLists } = reading;
-  const ids = input.fields.map(({ name }) => name);
-  const mask = ids.includes('update_mask') ? reading.given.filter((path) => !ids.includes(path)) : undefined;
-  if (mask) message.updateMask = create(FieldMaskSchema, { paths: mask });
-  const given = reading.given.filter((path) => !emptyLists.includes(path));
   const call: Call = {
     caller: { ...anonymous, ...own, callerId: actorName, keyId, actorName },
     requestId: '',
@@ -35,8 +25,8 @@ export async function callAsOperator(
     reportLimits() {},
     reportSpeech() {},
   };
-  const response = await callRpc(method, message, call, { violations, given, emptyLists, mask });
-  const json = writeMessage(output, response);
+  const response = await callWith(callRpc, method, members, call, true);
+  const json = writeMessage(method.output, response);
   if (!json.next_cursor) return { json, response };
   const rest = await callAsOperator(method, callRpc, { ...members, cursor: json.next_cursor }, keyId);
   for (const [name, items] of Object.entries(rest.json)) if (Array.isArray(items)) items.unshift(...(json[name] as []));

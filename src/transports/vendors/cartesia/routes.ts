@@ -19,7 +19,7 @@ import { eventHeaders } from '../../http/synthesis/resumable-stream.ts';
 import { withWarnings } from '../../http/synthesis/speech-over-http.ts';
 import { checkUpgrade } from '../../http/web-socket.ts';
 import { fromThrown } from '../../net/failure-reply.ts';
-import { callWith } from '../contract-calls.ts';
+import { callForJson } from '../contract-calls.ts';
 import { choose, type NamedVoice, pageOfVoices, type Viewer, viewerOf } from '../named-voices.ts';
 import { checkTextFits, serveContexts, soundOf } from '../speech-contexts.ts';
 import { toErrorMessage } from './cartesia-failure.ts';
@@ -60,7 +60,7 @@ function addCartesiaVoiceRoutes(app: FastifyInstance, options: RouteTools): void
     const changed = await run(request, reply, updateVoice, async (call) => {
       const { voice } = await voices.getVoice(call, id);
       const labels = gender && { labels: { ...voice.labels, gender } };
-      await callWith(updateVoice, callRpc, call, { voice_id: id, ...texts, ...labels });
+      await callForJson(callRpc, updateVoice, { voice_id: id, ...texts, ...labels }, call);
       return voices.getVoice(call, id);
     });
     reply.headers(ignoredHeaders(request, ignored));
@@ -70,7 +70,7 @@ function addCartesiaVoiceRoutes(app: FastifyInstance, options: RouteTools): void
   addWithoutBody(app, (scope) => {
     scope.delete('/voices/:id', to(deleteVoice), async (request, reply) => {
       const members = { voice_id: idOf(request) };
-      await run(request, reply, deleteVoice, (call) => callWith(deleteVoice, callRpc, call, members));
+      await run(request, reply, deleteVoice, (call) => callForJson(callRpc, deleteVoice, members, call));
       return reply.code(204).send();
     });
     const refuse = (path: string, message: string) =>

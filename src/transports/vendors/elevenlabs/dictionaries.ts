@@ -11,7 +11,7 @@ import { run } from '../../http/admission.ts';
 import { FormBody, readForms } from '../../http/form-body.ts';
 import { fieldsOf, ignoredHeaders, sortFields } from '../../http/request-fields.ts';
 import type { RouteTools } from '../../http/route-tools.ts';
-import { callWith } from '../contract-calls.ts';
+import { callForJson } from '../contract-calls.ts';
 
 const root = '/v1/pronunciation-dictionaries';
 const { listLexicons, getLexicon, createLexicon } = LexiconService.method;
@@ -21,7 +21,7 @@ export function addDictionaryRoutes(app: FastifyInstance, { callRpc, admission }
   const config = { jsonBytesMax: lexiconRequestBytesMax, jsonValuesMax: lexiconValuesMax };
   const route = (method: DescMethod) => ({ onRequest: admission.admitAnyTo(method), config });
   const call = (request: FastifyRequest, reply: FastifyReply, method: DescMethod, members: Fields) =>
-    run(request, reply, method, (begun) => callWith(method, callRpc, begun, members));
+    run(request, reply, method, (begun) => callForJson(callRpc, method, members, begun));
 
   app.get(root, route(listLexicons), async (request, reply) => {
     const { fields, ignored } = sortFields(request.query as Fields, ['page_size', 'cursor', 'api_key'], false);

@@ -12,7 +12,7 @@ import { type Fields, memberSchema, membersOf, requestSchema } from '../../../co
 import type { FieldViolation } from '../../../platform/errors.ts';
 import { readRequest, speechFields } from '../../../speech.ts';
 import type { RouteTools } from '../../http/route-tools.ts';
-import { callWith } from '../contract-calls.ts';
+import { callForJson } from '../contract-calls.ts';
 
 export interface Tool {
   name: string;
@@ -72,7 +72,7 @@ function createTool(
     annotations: about(name !== 'make_job'),
     method,
     async run(call, given) {
-      return [toText(await callWith(method, callRpc, call, { ...defaults, ...given }, { isStrict: true }))];
+      return [toText(await callForJson(callRpc, method, { ...defaults, ...given }, call, true))];
     },
   };
 }
