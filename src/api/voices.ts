@@ -302,7 +302,7 @@ export function parseVoiceFilter(
   return toPredicate({ languageCode: code!, engine, text });
 }
 
-export function toPredicate({ languageCode, engine, text }: VoiceFilter): (offered: OfferedVoice) => boolean {
+function toPredicate({ languageCode, engine, text }: VoiceFilter): (offered: OfferedVoice) => boolean {
   const words = [...new Set(text.toLowerCase().split(/\s+/))].filter((word) => word !== '');
   return (offered) => {
     const { voice } = offered;
