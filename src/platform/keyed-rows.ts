@@ -4,6 +4,6 @@
 export const toRows = (rows: string): (readonly [key: string, words: string])[] =>
   rows
     .split(/[;\n]/)
-    .map((row) => row.trim().split(/ = /))
+    .map((row) => row.trim().split(/ =(?: |$)/))
     .filter(([key]) => key !== '')
     .map(([key, words = '']) => [key!, words.trim()] as const);

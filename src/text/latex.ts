@@ -10,7 +10,7 @@ const formulaPattern =
 const mathPattern = /[\\^_=<>]|^\s*\p{L}\s*$/u;
 
 const commands = new Map(toRows(symbols.latex));
-const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹';
+const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹⁻';
 
 /** The end of the formula at `at`; undefined if no formula begins there. */
 export function formulaEnd(text: string, at: number): number | undefined {
@@ -33,16 +33,16 @@ export function readFormula(written: string): string {
       .replace(/\\[dt]?frac\{([^{}]{0,200})\}\{([^{}]{0,200})\}/g, ' $1 ⁄ $2 ');
   return formula
     .replace(/\\([A-Za-z]+)/g, (_, name: string) => ` ${commands.get(name) ?? keep(name)} `)
-    .replace(/\\./g, ' ')
-    .replace(/ ?\^(?:\{(\d{1,4})\}|(\d))/g, (_, many = '', one = '') =>
-      [...(many + one)].map((digit) => superscripts[Number(digit)]).join(''),
+    .replace(/\\([%&])|\\./g, ' $1')
+    .replace(/(?<=[∫∑∏] )_(?:\{([^{}]{0,60})\}|(.)) ?\^(?:\{([^{}]{0,60})\}| ?(.))/gu, ' ↧ $1$2 ↥ $3$4 ↤ ')
+    .replace(/ ?\^(?:\{(-?\d{1,4})\}|(\d))/g, (_, many = '', one = '') =>
+      [...(many + one)].map((sign) => superscripts['0123456789-'.indexOf(sign)]).join(''),
     )
     .replace(/_(?:\{([^{}]{0,60})\}|(\S))/g, ' $1$2')
     .replace(/[{}]/g, '')
     .replace(/(?<=[\p{L}\d])(?=\p{L})|(?<=\p{L})(?=\d)/gu, ' ')
-    .replace(/ ?[-−] ?(?=\S)/g, ' − ')
+    .replace(/(?<!\^) ?[-−] ?(?=\S)/g, ' − ')
     .replace(/ ?([=+×÷±≤≥≠≈→<>]) ?/g, ' $1 ')
-    .replace(/√ +/g, '√')
     .replace(/\0(\d+)\0/g, (_, index: string) => words[Number(index)]!)
     .replace(/ +/g, ' ')
     .trim();

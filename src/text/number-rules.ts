@@ -90,10 +90,8 @@ function dateRules(v: Verbalizer): Rule[] {
 
 /** Rule for dates such as 31/12, which is no fraction, and 1/5 after a word such as "on". */
 function slashedDateRule(v: Verbalizer): Rule {
-  const isBefore = new RegExp(
-    `(?<!\\p{L})(?:${v.table.date.before ?? '(?!)'}|(?:${v.table.date.days ?? '(?!)'})\\.?) $`,
-    'iu',
-  );
+  const { before = '(?!)', days = '(?!)' } = v.table.date;
+  const isBefore = new RegExp(`(?<!\\p{L})(?:${before}|(?:${days})\\.?) $`, 'iu');
   return rule(String.raw`(?!16\/9|24\/7)([0-3]?\d)\/([01]?\d)(?![\d/%]|[.,]\d)`, ([written, d, m], place) =>
     Number(d) > 12 || (isBefore.test(textBefore(place, 16)) && !/^(?:1\/[2-4]|2\/3|3\/4)$/.test(written))
       ? v.date(Number(d), Number(m), undefined, wordBefore(place))

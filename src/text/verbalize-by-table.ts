@@ -106,6 +106,8 @@ function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[]
   const { per, per_many = per } = v.table.numbers;
   const day = `(?:${v.table.date.days ?? '(?!)'}|${v.table.date.months})`;
   const [term, equal] = [String.raw`[\p{L}\d(][\p{L}\d.,²³()^]{0,12}`, ' ?[=≈≠<>≤≥]'];
+  const [named, of] = [String.raw`(?<![\p{L}\d])[fghFGHP]'{0,2}`, String.raw`\(?(?:[A-Za-z]|\d{1,3})`];
+  const applied = `(?<=${named})['(](?='{0,2}${of}\\))|(?<=${named}${of})\\)`;
   const subtracted = String.raw`(?:${term}${equal}|\d?[a-z][²³]? ?[-+])`;
   return [
     ruleAt(
@@ -117,6 +119,8 @@ function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[]
     ruleAt(/\//, String.raw`(?<=\d ?[\p{L}µ]{1,4})\/(?=\d{1,4} ?(?:${v.nouns.unitSource})${endSource})`, () => ''),
     ruleAt(/[·⋅]/, String.raw`(?<=\d ?)[·⋅](?= ?\d)`, () => signs.get('*')),
     ruleAt(/⁄/, '⁄', () => v.table.numbers.over),
+    // f'(x) = 2x
+    ruleAt(/['()]/, applied, ([sign]) => signs.get(`f${sign}`) ?? ''),
     // Settings > Network
     ruleAt(/>/, String.raw`(?<=\p{L}["*]? )>(?= ["*]?\p{Lu}\p{L})`, () => ''),
     ruleAt(/§/, '§§', () => signs.get('§§')),
@@ -163,15 +167,13 @@ function readSign(place: Place, v: Verbalizer, signs: ReadonlyMap<string, string
     case ':':
     case '?':
     case '!':
+    case ')':
       return marked(sign, char);
     case '—':
       return marked(sign, ',');
     case '(':
-      return opens(sign, char);
-    case ')':
-      return marked(sign, char);
     case '"':
-      return before === ' ' || before === '(' ? opens(sign, char) : marked(sign, char);
+      return char === '(' || before === ' ' || before === '(' ? opens(sign, char) : marked(sign, char);
     case '–':
     case '−':
     case '-':
