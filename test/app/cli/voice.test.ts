@@ -103,17 +103,19 @@ test('a record that was tampered with is reported', async () => {
   expect(await voice('record')).toMatchObject({ code: 1, out: '', err });
 });
 
-beforeAll(async () => {
-  const model = await makeTinySupertonic(join(folder, 'data/models/hum'), { speakers: 4 });
-  const speakers = [{ name: 'Ada' }, { name: 'Bea' }, { name: 'Cleo', language_codes: ['de'] }, { name: 'Dot' }];
-  await writeFile(join(model, 'sonant-model.json'), JSON.stringify({ language_codes: ['en'], speakers }));
-  await makeTinySupertonic(join(folder, 'data/models/other'), { speakers: 2 });
-  await writeFile(join(folder, 'data/models/other/sonant-model.json'), '{"speakers":[{"name":"Ada"},{"name":"Eve"}]}');
-});
-
 const sonant = (...args: string[]) => runSonant(folder, args, '', { SONANT_DATA_DIR: 'data' });
 
 describe('sonant voice blend', { timeout: 240_000 }, () => {
+  beforeAll(async () => {
+    const model = await makeTinySupertonic(join(folder, 'data/models/hum'), { speakers: 4 });
+    const speakers = [{ name: 'Ada' }, { name: 'Bea' }, { name: 'Cleo', language_codes: ['de'] }, { name: 'Dot' }];
+    await writeFile(join(model, 'sonant-model.json'), JSON.stringify({ language_codes: ['en'], speakers }));
+    await makeTinySupertonic(join(folder, 'data/models/other'), { speakers: 2 });
+    await writeFile(
+      join(folder, 'data/models/other/sonant-model.json'),
+      '{"speakers":[{"name":"Ada"},{"name":"Eve"}]}',
+    );
+  });
   beforeEach((context) => context.skip(!findLibrary(''), 'the package sherpa-onnx-node was not found'));
 
   test('makes a voice of speakers, which is spoken with, exported, deleted and imported', async () => {
