@@ -28,6 +28,7 @@ export interface FileHead {
 
 const nameBytes = 4;
 const id3HeadBytes = 10;
+const streamBlock = 0;
 const commentsBlock = 4;
 /** Limits that protect against malicious files. Further tags are ignored, and longer values are truncated. */
 const tagsMax = 200;
@@ -64,7 +65,7 @@ function readWav(bytes: Buffer): FileHead | undefined {
     if (name === 'fmt ') playback += body.toString('hex');
     if (name === 'LIST' && body.toString('latin1', 0, nameBytes) === 'INFO')
       for (const { name, body: text } of chunksOf(body.subarray(nameBytes))) {
-        if (tags.length === tagsMax) return { format: 'wav', tags, ...data, playback };
+        if (tags.length === tagsMax) break;
         tags.push({ name, value: text.toString('utf8', 0, valueCharsMax).replace(/\0.*$/s, '') });
       }
   }
@@ -82,17 +83,16 @@ function* chunksOf(bytes: Buffer) {
 function readFlac(bytes: Buffer): FileHead | undefined {
   const tags: FileTag[] = [];
   let at = nameBytes;
+  let playback = '';
   for (let parts = 0; parts < partsMax; parts++) {
     if (at + 4 > bytes.length) return undefined;
     const end = at + 4 + bytes.readUIntBE(at + 1, 3);
     const isLast = bytes[at]! >= 0x80;
+    // The sample rate and the channels.
+    if ((bytes[at]! & 0x7f) === streamBlock) playback += bytes.toString('hex', at + 14, at + 17);
     if ((bytes[at]! & 0x7f) === commentsBlock && tags.length < tagsMax)
       tags.push(...readComments(bytes.subarray(at + 4, end)));
-    if (isLast) {
-      // The sample rate and the channels.
-      const playback = bytes.toString('hex', 18, 21);
-      return bytes.length < end ? undefined : { format: 'flac', tags, start: end, playback };
-    }
+    if (isLast) return bytes.length < end ? undefined : { format: 'flac', tags, start: end, playback };
     at = end;
   }
   return { format: undefined, tags: [], start: 0 };

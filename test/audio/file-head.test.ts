@@ -12,14 +12,19 @@ const chunk = (name: string, body: Buffer): Buffer =>
   Buffer.concat([Buffer.from(name, 'latin1'), size(body.length), body]);
 const many = 100_000;
 
-test('a WAV with very many tags has the first ones', () => {
+test('a WAV with very many tags has the first ones, and a second format after them is seen', () => {
   const format = chunk('fmt ', Buffer.from('0100010044ac00008858010002001000', 'hex'));
+  const other = chunk('fmt ', Buffer.from('0100010080bb00000077010002001000', 'hex'));
   const info = chunk(
     'LIST',
     Buffer.concat([Buffer.from('INFO'), Buffer.alloc(many * 8, chunk('ICMT', Buffer.alloc(0)))]),
   );
-  const body = Buffer.concat([Buffer.from('WAVE'), format, info, chunk('data', Buffer.alloc(8))]);
-  expect(readFileHead(chunk('RIFF', body))?.tags).toHaveLength(200);
+  const read = (...chunks: Buffer[]) =>
+    readFileHead(chunk('RIFF', Buffer.concat([Buffer.from('WAVE'), ...chunks, chunk('data', Buffer.alloc(8))])))!;
+  const head = read(format, info);
+  expect(head.tags).toHaveLength(200);
+  expect(head.playback).toBe(read(format).playback);
+  expect(read(format, info, other).playback).not.toBe(head.playback);
 });
 
 test('an ID3 tag has the texts of all its frames', () => {
@@ -52,4 +57,15 @@ test('a FLAC with very many or very long comments has the first ones, cut', () =
   const tags = readFileHead(Buffer.concat([Buffer.from('fLaC'), head, comments]))?.tags;
   expect(tags).toHaveLength(200);
   expect(tags![0]!.value.length).toBeLessThan(5_000);
+});
+
+test('a FLAC is played as its STREAMINFO says, wherever it is', () => {
+  const block = (type: number, body: Buffer) => Buffer.concat([Buffer.from([type, 0, 0, body.length]), body]);
+  const [info, other] = [Buffer.alloc(34, 1), Buffer.alloc(34, 2)];
+  const read = (...blocks: Buffer[]) => readFileHead(Buffer.concat([Buffer.from('fLaC'), ...blocks]))!.playback;
+  const own = read(block(0x80, info));
+  expect(own).toMatch(/^(01)+$/);
+  expect(read(block(0, info), block(0x81, other))).toBe(own);
+  expect(read(block(1, info), block(0x80, other))).not.toBe(own);
+  expect(read(block(0, info), block(0x80, other))).not.toBe(own);
 });
