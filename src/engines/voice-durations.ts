@@ -73,9 +73,10 @@ export async function openVoiceDurations(store: RowStore, onFault: (fault: unkno
     return all;
   };
   const share = async () => {
-    for (const [name, known] of voices) {
+    // A voice that learns is moved to the end, where the map itself would return it again and again.
+    for (const [name, known] of [...voices]) {
       const { voiceId, own } = known;
-      if (own.count === 0) continue;
+      if (own.count === 0 || voices.get(name) !== known) continue;
       known.own = none;
       const all = await store.transaction((rows) => add(rows, name, voiceId, own));
       known.all = sumOf(all, known.own);

@@ -1,6 +1,7 @@
 // Tests that what is learned of a voice survives a restart, is shared by replicas, and is forgotten with the voice.
 import { expect, test } from 'vitest';
 import { createVoiceDurations, openVoiceDurations } from '../../src/engines/voice-durations.ts';
+import type { RowStore } from '../../src/platform/store/row-store.ts';
 import { openSqliteInFolder } from '../platform/store/open-test-store.ts';
 import { sentences } from '../sentences.ts';
 
@@ -37,6 +38,27 @@ test('replicas add up what each has learned', async () => {
   await Promise.all([one.close(), other.close()]);
   const [row] = await store.query<{ learned: string }>('select learned from voice_durations');
   expect(JSON.parse(row!.learned).count).toBe(41);
+});
+
+test('voices are shared once while they go on learning, and one that is forgotten meanwhile is not stored', async () => {
+  const { store } = await openSqliteInFolder();
+  let stored = 0;
+  const busy: RowStore = {
+    query: (...asked) => store.query(...asked),
+    async transaction(...asked) {
+      if (++stored < 100) teach(durations, 'ada', sentences.slice(0, 1));
+      await durations.forget('otto');
+      return store.transaction(...asked);
+    },
+    now: () => store.now(),
+    listen: () => () => {},
+    close: async () => {},
+  };
+  const durations = await openVoiceDurations(busy, throwFault);
+  for (const name of ['ada', 'otto']) teach(durations, name, sentences.slice(0, 1));
+  await durations.close();
+  expect(stored).toBe(1);
+  expect(await store.query('select name from voice_durations')).toEqual([{ name: 'ada' }]);
 });
 
 test('a voice is forgotten when it is deleted, or after a month', async () => {
