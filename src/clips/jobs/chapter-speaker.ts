@@ -47,6 +47,7 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     take,
     offsetOf: parts.offsetOf,
     isVerified: request.verify !== undefined,
+    isReopened: row.audioId !== null,
   });
   const bytes = plan.expectedBytes(row.chars);
   const options = { clips, index, room, bytes, caller, keepMs: keepMsUnfinished, isLinked: true, isCached: false };

@@ -4,7 +4,7 @@
 
 import { createColumns, type RowStore, type Rows, type Transaction, toNames } from '../../platform/store/row-store.ts';
 import { type ChapterId, createJobLeases } from './job-leases.ts';
-import { createJobSegmentRows, findReopenable, reopenSegment } from './job-segment-rows.ts';
+import { createJobSegmentRows, deleteUnneededParts, findReopenable, reopenSegment } from './job-segment-rows.ts';
 
 export interface JobRow {
   jobKey: string;
@@ -164,10 +164,7 @@ async function markEnded(rows: Transaction, jobKey: string, ended: EndedJob): Pr
   );
   if (!job) return undefined;
   await rows.query('update job_chapters set lease_until_ms = 0, lease_holder = null where job_key = $1', jobKey);
-  // The text is needed as long as a suspect can be spoken again.
-  const unneeded =
-    'delete from job_parts where job_key = $1 and not exists (select 1 from job_segments where job_key = $1)';
-  if (status === 'succeeded') await rows.query(unneeded, jobKey);
+  await deleteUnneededParts(rows, jobKey);
   return job;
 }
 

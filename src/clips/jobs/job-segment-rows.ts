@@ -56,8 +56,8 @@ interface SegmentProgress {
   suspect?: JobSuspect | undefined;
   /** Change in the number of segments that the recognizer left unchecked. */
   unchecked: number;
-  /** Usage to charge, unless the segment was charged before. */
-  usage: Usage;
+  /** Usage to charge; undefined if the segment was charged before. */
+  usage: Usage | undefined;
 }
 
 interface DoneChapter {
@@ -118,7 +118,12 @@ export function createJobSegmentRows(store: RowStore) {
       store.transaction((rows) => keepSuspect(rows, id, offset)),
     /** Deletes the segments of a voice and returns their clips. */
     deleteSegmentsOfVoice: (voiceId: string): Promise<string[]> =>
-      clipsOf('delete from job_segments where voice_id = $1 returning clip_key as "clipKey"', voiceId),
+      store.transaction(async (rows) => {
+        const sql = 'delete from job_segments where voice_id = $1 returning job_key as "jobKey", clip_key as "clipKey"';
+        const deleted = await rows.query<ClipOfSegment & { jobKey: string }>(sql, voiceId);
+        for (const jobKey of new Set(deleted.map((row) => row.jobKey))) await deleteUnneededParts(rows, jobKey);
+        return deleted.flatMap(({ clipKey }) => clipKey ?? []);
+      }),
     /** Lists jobs that still have segments, and that had ended by `endedMs`. */
     async listLeavingSegments(endedMs: number, limit: number): Promise<string[]> {
       const rows = await store.query<{ jobKey: string }>(leavingSegments, endedMs, limit);
@@ -128,16 +133,24 @@ export function createJobSegmentRows(store: RowStore) {
     deleteLeftSegments: (jobKey: string, endedMs: number): Promise<void> =>
       store.transaction(async (rows) => {
         // A job that was queued again in the meantime is left as it is.
-        const sql = `select status from jobs where job_key = $1 and ${hasLeft('$2')}`;
-        const [job] = await rows.query<{ status: string }>(sql, jobKey, endedMs);
-        if (job) await rows.query('delete from job_segments where job_key = $1', jobKey);
-        if (job?.status === 'succeeded') await rows.query('delete from job_parts where job_key = $1', jobKey);
+        const sql = `delete from job_segments where job_key = $1
+          and exists (select 1 from jobs where job_key = $1 and ${hasLeft('$2')})`;
+        await rows.query(sql, jobKey, endedMs);
+        await deleteUnneededParts(rows, jobKey);
       }),
     segmentClipsOf: (jobKey: string): Promise<string[]> =>
       clipsOf('select clip_key as "clipKey" from job_segments where job_key = $1', jobKey),
     isSegmentClip: async (clipKey: string): Promise<boolean> =>
       (await store.query('select 1 from job_segments where clip_key = $1', clipKey)).length > 0,
   };
+}
+
+/** Deletes the text of a job that has succeeded, unless a suspect can be spoken again. */
+export async function deleteUnneededParts(rows: Transaction, jobKey: string): Promise<void> {
+  const sql = `delete from job_parts where job_key = $1
+    and exists (select 1 from jobs where job_key = $1 and status = 'succeeded')
+    and not exists (select 1 from job_segments where job_key = $1)`;
+  await rows.query(sql, jobKey);
 }
 
 interface ClipOfSegment {
@@ -150,9 +163,8 @@ async function writeSegment(
   { holder, leaseUntilMs, chars, seconds, busyMs, suspect, unchecked, usage }: SegmentProgress,
 ): Promise<void> {
   const { jobKey, chapter, segment } = row;
-  const [before] = await rows.query<{ charged: number; chars: number; seconds: number; suspects: string }>(
-    `select charged_segments as charged, chars_done as chars, seconds, suspects from job_chapters
-      where job_key = $1 and chapter = $2`,
+  const [before] = await rows.query<{ chars: number; seconds: number; suspects: string }>(
+    'select chars_done as chars, seconds, suspects from job_chapters where job_key = $1 and chapter = $2',
     jobKey,
     chapter,
   );
@@ -175,7 +187,7 @@ async function writeSegment(
   const replaced = 'delete from job_segments where job_key = $1 and chapter = $2 and segment = $3';
   await rows.query(replaced, jobKey, chapter, segment);
   await rows.query(columns.insert, ...columns.valuesOf(row));
-  if (Number(before.charged) <= segment) await addUsage(rows, usage);
+  if (usage) await addUsage(rows, usage);
 }
 
 async function writeSuspects(
@@ -263,10 +275,7 @@ export async function findReopenable(
   return (await rows.query(sql, id.jobKey, id.chapter, segment)).length > 0 ? { segment, others } : 'expired';
 }
 
-/**
- * Queues a finished chapter again, to speak one of its segments again. Until that is done, the chapter has its present
- * audio. The segment is charged again, because nothing limits how often a caller asks for it.
- */
+/** Queues a finished chapter again, to speak a segment again. Until that is done, the chapter has its present audio. */
 export async function reopenSegment(
   rows: Transaction,
   { jobKey, chapter }: ChapterId,
@@ -276,8 +285,7 @@ export async function reopenSegment(
     where job_key = $1 and chapter = $2 and segment = $3`;
   await rows.query(mark, jobKey, chapter, segment);
   await writeSuspects(rows, { jobKey, chapter }, others);
-  const reopen = `update job_chapters set status = 'queued', done_revision = null, charged_segments = 0
-    where job_key = $1 and chapter = $2`;
+  const reopen = "update job_chapters set status = 'queued', done_revision = null where job_key = $1 and chapter = $2";
   await rows.query(reopen, jobKey, chapter);
   const ofJob = 'update jobs set chapters_done = chapters_done - 1 where job_key = $1 returning chapter_count as count';
   const [job] = await rows.query<{ count: number }>(ofJob, jobKey);

@@ -181,11 +181,12 @@ export function openJobs(options: JobsOptions) {
     },
 
     async remove(callerId: string, jobId: string): Promise<void> {
-      const job = await findRow(callerId, jobId);
+      const { jobKey } = await findRow(callerId, jobId);
       const nowMs = await rows.now();
-      await rows.end(job.jobKey, { status: 'canceled', nowMs, expiresAtMs: nowMs });
-      runner.leave(job.jobKey);
-      await removeJob(tools, job);
+      await rows.end(jobKey, { status: 'canceled', nowMs, expiresAtMs: nowMs });
+      runner.leave(jobKey);
+      // Its audio may have been replaced just before the end.
+      await removeJob(tools, await findRow(callerId, jobId));
     },
 
     /** Deletes expired jobs now. */

@@ -1,7 +1,7 @@
 // Stores each spoken segment of a chapter in a clip of raw 16-bit samples, so that the next worker continues at the
 // first missing segment. Stored segments are reused unchanged. If the text, the voice or the boundaries of a segment
-// have changed, the segment is spoken again, but not charged again. Nothing is stored for a voice that may no longer be
-// used.
+// have changed, the segment is spoken again, but only charged again after its chapter was done. Nothing is stored for a
+// voice that may no longer be used.
 import { createHash } from 'node:crypto';
 import type { SegmentCheck, SpokenPcm, WordTime } from '../../engines.ts';
 import { cutText } from '../../platform/count-chars.ts';
@@ -30,6 +30,8 @@ export interface KeepSegmentsOptions {
   offsetOf(part: number): number;
   /** Whether a recognizer checks the segments. */
   isVerified: boolean;
+  /** Whether the chapter was done before, and a suspect is spoken again. */
+  isReopened: boolean;
 }
 
 type AskedSegment = [
@@ -60,7 +62,7 @@ export class SegmentFault extends Error {
 
 /** Returns the function with which `speakKept` stores segments. */
 export function keepSegments(options: KeepSegmentsOptions) {
-  const { id, rows, clips, holder, leaseUntilMs, take, offsetOf, isVerified } = options;
+  const { id, rows, clips, holder, leaseUntilMs, take, offsetOf, isVerified, isReopened } = options;
   const countOwn = createCount();
   let next = 0;
   const soFar = { chars: 0, seconds: 0 };
@@ -100,7 +102,9 @@ export function keepSegments(options: KeepSegmentsOptions) {
       return yield kept;
     }
     charged ??= rows.countCharged(id);
-    const ownChars = segment < (await charged) ? 0 : chars;
+    // Nothing limits how often a caller changes a lexicon and asks for a suspect, so what differs is charged again.
+    const isCharged = segment >= (await charged) || (isReopened && before !== undefined && !isSame);
+    const ownChars = isCharged ? chars : 0;
     const takeOwn = () => take(ownChars, signal).catch(faultOf(cut, signal));
     (await takeOwn()).end(0);
     const isAgain = before?.fingerprint === askedAgain;
@@ -127,9 +131,10 @@ export function keepSegments(options: KeepSegmentsOptions) {
     const taken = await takeOwn();
     let countedChars = 0;
     try {
-      const usage = { keyId: taken.keyId, voiceId, requests: 0, characters: chars };
+      const audioMs = Math.round(seconds * 1000);
+      const usage = isCharged ? { keyId: taken.keyId, voiceId, requests: 0, characters: chars, audioMs } : undefined;
       // If this insert fails, the clip store's cleanup (`sweep`) later removes the clip.
-      await rows.addSegment(row, { ...progress, usage: { ...usage, audioMs: Math.round(seconds * 1000) } });
+      await rows.addSegment(row, { ...progress, usage });
       countedChars = ownChars;
     } finally {
       taken.end(countedChars);

@@ -56,6 +56,7 @@ function open({ charged = 0, rowFails = false } = {}) {
     },
     offsetOf: () => 0,
     isVerified: false,
+    isReopened: false,
   };
   const binding = { engine: 'tone', speaker: { engine: 'tone', voiceId: 'ada', version: '1' } };
   const rendering = {

@@ -128,3 +128,30 @@ test('what is not a suspect, of another key or malformed is refused', async () =
   const foreign = send(`/api/audio/jobs/${id}/suspects`, { headers, body: { chapter: 0, offset, action: 'keep' } });
   expect(await status(foreign)).toBe(404);
 });
+
+test('only what is asked for is charged again, also by a retry after a day', async () => {
+  const { charged, id, sendJobs, settle, store, sweepJobs, untilEnded } = await openSuspect([
+    new Error('broken'),
+    good,
+    ...[bad, bad, bad],
+    good,
+  ]);
+  const chars = await charged();
+  await settle('speak_again');
+  expect(await untilEnded(id)).toMatchObject({ status: 'failed' });
+  await store.query('update jobs set ended_at_ms = ended_at_ms - $1', leftSegmentsMs);
+  await sweepJobs();
+  expect((await sendJobs(`/${id}/retry`, { method: 'POST' })).status).toBe(202);
+  const next = await untilEnded(id);
+  expect([next.status, next.chapters[0].suspects.length, await charged()]).toEqual(['succeeded', 1, chars]);
+  await settle('speak_again');
+  await untilEnded(id);
+  expect(await charged()).toBe(chars + text.length + 2);
+});
+
+test('the text is deleted with the segments of a voice that is gone', async () => {
+  const { settle, store, storedClips } = await openSuspect([]);
+  await storedClips.purgeVoices(new Map([['tone-low', Date.now()]]));
+  expect(await store.query('select 1 from job_parts')).toEqual([]);
+  expect((await settle('speak_again')).json.error).toBe('audio_expired');
+});
