@@ -12,6 +12,7 @@ export { textsOf } from './library/voices/voice-rows.ts';
 export type { StoredLexicon } from './library/lexicons/lexicon-cache.ts';
 export { checkLexicon } from './library/lexicons/lexicon-fields.ts';
 export type { LexiconManagement } from './library/lexicons/lexicon-management.ts';
+export { writePls } from './library/lexicons/pls.ts';
 
 // Models
 

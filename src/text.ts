@@ -23,16 +23,13 @@ export { breakStrength } from './text/tokenize.ts';
 // What is said instead of the written text
 
 export { applyLexicons } from './text/apply-lexicons.ts';
-export { createOffsets, type PhonemeRange } from './text/flat-text.ts';
+export type { PhonemeRange } from './text/flat-text.ts';
 export {
-  findPhonemeFault,
-  type LetterCase,
   type Lexicon,
   type LexiconEntry,
   lexiconSteps,
 } from './text/lexicon.ts';
 export { normalizeText } from './text/normalize-text.ts';
-export { readPls, toXml, writePls } from './text/pls.ts';
 
 // What was heard
 
@@ -40,7 +37,6 @@ export { compareWords, type WordDifference } from './text/compare-words.ts';
 
 // Languages
 
-export { toLanguageCode } from './text/language-code.ts';
 export { fitScripts, inspectScripts } from './text/scripts.ts';
 export { splitRuns } from './text/split-runs.ts';
 

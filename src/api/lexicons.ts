@@ -1,4 +1,5 @@
 // Handlers for lexicons: callers list, create, replace and delete the lexicons that they may use.
+
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import {
   type CreateLexiconRequest,
@@ -11,9 +12,10 @@ import {
 } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { VoiceAccessSchema, VoiceOwnerSchema } from '../../gen/sonant/v1/voice_pb.ts';
 import { checkLexicon, type LexiconManagement, type StoredLexicon } from '../library.ts';
+import { toLanguageCode } from '../platform/language-code.ts';
 import { inSteps } from '../platform/runtime/steps.ts';
 import { ownerOf, type Voices } from '../speech.ts';
-import { type LexiconEntry, toLanguageCode } from '../text.ts';
+import type { LexiconEntry } from '../text.ts';
 import { actorOf, type Call } from './call.ts';
 import { pageOf, toEnum, toPage, toTime } from './messages.ts';
 import { checked, type Handlers } from './service-handlers.ts';

@@ -1,4 +1,5 @@
 // Handlers for voices: callers list, preview, create, clone, change and delete the voices that they may use.
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import {
@@ -22,6 +23,7 @@ import type { Cloning, Engine } from '../engines.ts';
 import { textsOf, type VoiceFields, type VoiceManagement } from '../library.ts';
 import { countChars } from '../platform/count-chars.ts';
 import { Failure, type FieldViolation, hasReason } from '../platform/errors.ts';
+import { toLanguageCode } from '../platform/language-code.ts';
 import {
   isSpokenBy,
   type OfferedVoice,
@@ -31,7 +33,6 @@ import {
   type VoiceAccess,
   type Voices,
 } from '../speech.ts';
-import { toLanguageCode } from '../text.ts';
 import { actorOf, type Call } from './call.ts';
 import { voiceFilterCharsMax, voicesPerTurn } from './call-limits.ts';
 import { defined, nameOf, pageOf, pathsOf, toEnum, toPage, toTime, unlessEmpty } from './messages.ts';

@@ -6,9 +6,9 @@
 //     00:00:00.176 --> 00:00:03.550       The train leaves at half past nine.
 //     The train leaves at half past nine.
 
-import { countChars } from '../platform/count-chars.ts';
+import { countChars, createOffsets } from '../platform/count-chars.ts';
 import type { CaptionKind, TimedWord } from '../speech.ts';
-import { breakStrength, createOffsets, type MarkedText, normalizeText } from '../text.ts';
+import { breakStrength, type MarkedText, normalizeText } from '../text.ts';
 
 export interface Cue {
   startSeconds: number;

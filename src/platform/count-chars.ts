@@ -20,3 +20,17 @@ export function countCharsBetween(text: string, from: number, to: number): numbe
 
 export const cutText = (text: string, unitsMax: number): string =>
   text.slice(0, unitsMax).replace(/[\ud800-\udbff]$/, '');
+
+/** Converts a UTF-16 index to an offset in code points. */
+export type OffsetOf = (index: number) => number;
+
+export function createOffsets(source: string): OffsetOf {
+  if (!/[\ud800-\udbff]/.test(source)) return (index) => index;
+  const offsets = new Uint32Array(source.length + 1);
+  for (let i = 0, chars = 0; i <= source.length; i++) {
+    offsets[i] = chars;
+    const isFirstHalf = countCharsBetween(source, i, i + 2) === 1 && i + 1 < source.length;
+    if (!isFirstHalf) chars++;
+  }
+  return (index) => offsets[index]!;
+}

@@ -36,5 +36,16 @@ export function normalizeIpa(written: string): string | undefined {
 const foreignPattern =
   /(?![↖-↙◌])\p{So}|[\p{Nd}\p{Sc}"#%&+,;<=>?@\\^_`~]|(?![\p{Script=Latin}\p{Script=Greek}\p{Lm}])\p{L}/gu;
 
-/** The distinct characters of the text that are not in the IPA. */
-export const foreignToIpa = (written: string): string[] => [...new Set(written.match(foreignPattern))];
+/** Maximum number of invalid characters that an error lists. */
+const foreignMax = 5;
+
+/**
+ * Reason why a phoneme is refused; undefined if the phoneme is accepted. Engines may only approximate an accepted
+ * phoneme.
+ */
+export function findPhonemeFault(phoneme: string): string | undefined {
+  const fault = 'is not written in ipa';
+  const foreign = [...new Set(phoneme.match(foreignPattern))].slice(0, foreignMax);
+  if (foreign.length > 0) return `${fault}, which has no ${foreign.join(' ')}`;
+  return normalizeIpa(phoneme) === undefined ? fault : undefined;
+}

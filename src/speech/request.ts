@@ -20,15 +20,8 @@ import {
 import type { Voice } from '../engines.ts';
 import { countChars } from '../platform/count-chars.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
-import {
-  type MarkedText,
-  MarkupFault,
-  type MarkupKind,
-  pausesMsMax,
-  readMarkup,
-  readSsml,
-  toLanguageCode,
-} from '../text.ts';
+import { toLanguageCode } from '../platform/language-code.ts';
+import { type MarkedText, MarkupFault, type MarkupKind, pausesMsMax, readMarkup, readSsml } from '../text.ts';
 import {
   autoLanguage,
   type CaptionKind,

@@ -1,7 +1,7 @@
 // Flattens a run of marked text into one string that can be normalized and cut, with a map back to the source. A
 // placeholder word represents text with a stated pronunciation, so that the sentence stays whole. The placeholder is
 // replaced after normalization.
-import { countCharsBetween } from '../platform/count-chars.ts';
+import type { OffsetOf } from '../platform/count-chars.ts';
 import type { Emphasis, MarkedRun, Piece, Said } from './marked-text.ts';
 
 /** The replacement for a placeholder. */
@@ -37,20 +37,6 @@ export interface FlatText {
 /** The placeholders for a capitalized word and for any other word. */
 const placeholders = ['Ꜣꜣꜣ', 'ꜣꜣꜣ'] as const;
 const placeholderPattern = /[Ꜣꜣ]ꜣꜣ/g;
-
-/** Converts a UTF-16 index to an offset in code points. */
-export type OffsetOf = (index: number) => number;
-
-export function createOffsets(source: string): OffsetOf {
-  if (!/[\ud800-\udbff]/.test(source)) return (index) => index;
-  const offsets = new Uint32Array(source.length + 1);
-  for (let i = 0, chars = 0; i <= source.length; i++) {
-    offsets[i] = chars;
-    const isFirstHalf = countCharsBetween(source, i, i + 2) === 1 && i + 1 < source.length;
-    if (!isFirstHalf) chars++;
-  }
-  return (index) => offsets[index]!;
-}
 
 /** Returns the replacement for a piece; undefined if the piece is spoken as written. */
 export type Resolve = (said: Said, written: string) => Pick<Replacement, 'say' | 'phonemes'> | undefined;

@@ -2,13 +2,10 @@
 // text does not depend on the number of entries. Variants of quotes, hyphens, white space and composed accents
 // match each other; letter case is ignored if an entry states so.
 
-import { foreignToIpa, normalizeIpa } from '../platform/ipa.ts';
+import { normalizeIpa } from '../platform/ipa.ts';
 import type { Steps } from '../platform/runtime/steps.ts';
 import type { Said } from './marked-text.ts';
 import { segmenterFor } from './tokenize.ts';
-
-const letterCases = ['sensitive', 'insensitive'] as const;
-export type LetterCase = (typeof letterCases)[number];
 
 export interface LexiconEntry {
   /** The word as it is written in texts. */
@@ -21,7 +18,7 @@ export interface LexiconEntry {
   /** Canonical BCP-47 tag. The entry applies only to text in this language. */
   languageCode?: string;
   /** Whether letter case must match. Default: "sensitive". */
-  case?: LetterCase;
+  case?: 'sensitive' | 'insensitive';
 }
 
 /** A match of an entry in a text. */
@@ -78,20 +75,6 @@ function toSaid({ alias, phoneme, alphabet = 'ipa' }: LexiconEntry): Said | unde
   if (phoneme === undefined) return { kind: 'alias', text: alias ?? '' };
   const ipa = alphabet === 'ipa' ? normalizeIpa(phoneme) : undefined;
   return ipa === undefined ? undefined : { kind: 'phonemes', ipa };
-}
-
-/** Maximum number of invalid characters that an error lists. */
-const foreignMax = 5;
-
-/**
- * Reason why a phoneme is refused; undefined if the phoneme is accepted. Engines may only approximate an accepted
- * phoneme.
- */
-export function findPhonemeFault(phoneme: string): string | undefined {
-  const fault = 'is not written in ipa';
-  const foreign = foreignToIpa(phoneme).slice(0, foreignMax);
-  if (foreign.length > 0) return `${fault}, which has no ${foreign.join(' ')}`;
-  return normalizeIpa(phoneme) === undefined ? fault : undefined;
 }
 
 /** Compiles entries. If two entries match the same words, the first entry applies. */

@@ -2,7 +2,7 @@
 // language or prosody. Unknown attributes and values are reported and have no effect.
 
 import { normalizeIpa } from '../platform/ipa.ts';
-import { toLanguageCode } from './language-code.ts';
+import { toLanguageCode } from '../platform/language-code.ts';
 import type { Emphasis, RunStyle, Said } from './marked-text.ts';
 
 export interface Element {

@@ -2,8 +2,8 @@
 // same way are joined, and each joined run is cut separately. A pause belongs to the cut that follows it, or to an empty
 // cut at the end of the text. The last cut of a text may have no words. The steps of the work yield `undefined` wherever
 // other work may run.
-import { countChars } from '../platform/count-chars.ts';
-import { createOffsets, type FlatText, flatten, type OffsetOf, type Resolve } from './flat-text.ts';
+import { countChars, createOffsets, type OffsetOf } from '../platform/count-chars.ts';
+import { type FlatText, flatten, type Resolve } from './flat-text.ts';
 import type { Emphasis, MarkedItem, MarkedRun, MarkedText, RunStyle, Said } from './marked-text.ts';
 import { sayText } from './normalize-text.ts';
 import type { ReadingState } from './paragraphs.ts';

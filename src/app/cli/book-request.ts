@@ -4,8 +4,10 @@ import type { FormatName } from '../../audio.ts';
 import { readingPausesMs, toJobFields } from '../../clips.ts';
 import { type Book, type BookChapter, bookParts } from '../../library.ts';
 import { countChars } from '../../platform/count-chars.ts';
+import { toLanguageCode } from '../../platform/language-code.ts';
+import { toXml } from '../../platform/xml.ts';
 import { isSpokenBy, speechFields, type Voices } from '../../speech.ts';
-import { pausesMsMax, toLanguageCode, toXml } from '../../text.ts';
+import { pausesMsMax } from '../../text.ts';
 import { type FlagsOf, flag, formatTable, option, UsageError, withSpeechFlags } from './command.ts';
 import { flagOfField, speechFieldsOf, speechFlags } from './speech-flags.ts';
 

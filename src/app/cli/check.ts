@@ -1,10 +1,12 @@
 // `sonant check FILE --text FILE`: prints where a recording does not say its text. A transcription server hears the
 // recording.
+
 import { readFile } from 'node:fs/promises';
 import { decodeRecording } from '../../audio.ts';
+import { toLanguageCode } from '../../platform/language-code.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import { openTranscriber } from '../../speech.ts';
-import { compareWords, toLanguageCode, type WordDifference } from '../../text.ts';
+import { compareWords, type WordDifference } from '../../text.ts';
 import { type Command, formatTable, jsonFlag, onlyArgument, option, parseCommandArgs, UsageError } from './command.ts';
 
 const options = {

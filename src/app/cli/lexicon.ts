@@ -8,12 +8,13 @@ import { LexiconEntrySchema, type LexiconSpec, LexiconSpecSchema } from '../../.
 import { VoiceAccess, VoiceAccessSchema } from '../../../gen/sonant/v1/voice_pb.ts';
 import { operator } from '../../accounts.ts';
 import { checkRules, enumNames, newReading, readMembers, type Violations, writeMessage } from '../../contract.ts';
-import { checkLexicon, type StoredLexicon } from '../../library.ts';
+import { checkLexicon, type StoredLexicon, writePls } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
+import { toLanguageCode } from '../../platform/language-code.ts';
 import { atOnce } from '../../platform/runtime/steps.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import type { OfferedLexicon } from '../../speech.ts';
-import { type LexiconEntry, lexiconSteps, toLanguageCode, writePls } from '../../text.ts';
+import { type LexiconEntry, lexiconSteps } from '../../text.ts';
 import {
   type Command,
   CommandError,

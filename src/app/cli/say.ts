@@ -1,4 +1,5 @@
 // `sonant say`: speaks a text from an argument, a file or standard input into a file, a pipe or a player.
+
 import { isUtf8 } from 'node:buffer';
 import { constants, createReadStream, existsSync, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -8,6 +9,7 @@ import { StreamSpeechRequestSchema } from '../../../gen/sonant/v1/speech_pb.ts';
 import { audioFormats, type FormatName } from '../../audio.ts';
 import { registry } from '../../engines.ts';
 import { firstModelOf } from '../../library.ts';
+import { toLanguageCode } from '../../platform/language-code.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import {
   isSpokenBy,
@@ -18,7 +20,6 @@ import {
   speechFields,
   type Voices,
 } from '../../speech.ts';
-import { toLanguageCode } from '../../text.ts';
 import {
   type AudioSink,
   chooseFormat,

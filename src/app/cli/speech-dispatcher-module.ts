@@ -6,12 +6,14 @@
 //                                    701 BEGIN
 //                                    705-bits=16 ... 705-AUDIO (NUL, samples) 705 AUDIO
 //                                    702 END
+
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StreamSpeechRequestSchema } from '../../../gen/sonant/v1/speech_pb.ts';
 import { Failure } from '../../platform/errors.ts';
+import { toLanguageCode } from '../../platform/language-code.ts';
+import { toXml } from '../../platform/xml.ts';
 import { isSpokenBy, type OfferedVoice, readRequest, type SpeechEvent, type SpeechRequest } from '../../speech.ts';
-import { toLanguageCode, toXml } from '../../text.ts';
 import type { App } from '../command-line.ts';
 
 const sampleRateHz = 24_000;

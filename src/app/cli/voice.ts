@@ -1,13 +1,14 @@
 // `sonant voice`: lists voices, and blends, exports, imports, changes and deletes stored voices. `voice-models.ts` has
 // the actions get, models and remove; `voice-names.ts` has default and alias.
+
 import { readFile, writeFile } from 'node:fs/promises';
 import { create, type DescMethodUnary } from '@bufbuild/protobuf';
 import { CreateVoiceRequestSchema, VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
 import { checkRules, type Fields, Violations } from '../../contract.ts';
 import { registry } from '../../engines.ts';
 import { Failure } from '../../platform/errors.ts';
+import { toLanguageCode } from '../../platform/language-code.ts';
 import { isSpokenBy, type OfferedVoice, speechFields, type VoiceAccess, type Voices } from '../../speech.ts';
-import { toLanguageCode } from '../../text.ts';
 import {
   type Command,
   type CommandLine,

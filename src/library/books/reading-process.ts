@@ -1,8 +1,9 @@
 // The process that reads one book from its standard input; see read-book.ts.
+
 import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { basename, extname } from 'node:path';
-import { toLanguageCode } from '../../text/language-code.ts';
+import { toLanguageCode } from '../../platform/language-code.ts';
 import type { Book, BookKind } from './book.ts';
 import { BookFault, type BookFaultReason } from './book.ts';
 import { findBookKind } from './book-kind.ts';

@@ -1,5 +1,6 @@
 // Checks lexicon fields beyond the contract's rules. Entries arrive as messages or as a PLS document, and both forms
 // follow the same rules.
+
 import { createHash } from 'node:crypto';
 import type { Message } from '@bufbuild/protobuf';
 import {
@@ -9,16 +10,12 @@ import {
 } from '../../../gen/sonant/v1/lexicon_pb.ts';
 import { VoiceAccess as Access } from '../../../gen/sonant/v1/voice_pb.ts';
 import { checkRules, Violations } from '../../contract.ts';
+import { findPhonemeFault } from '../../platform/ipa.ts';
+import { toLanguageCode } from '../../platform/language-code.ts';
 import type { Steps } from '../../platform/runtime/steps.ts';
 import type { VoiceAccess } from '../../speech.ts';
-import {
-  findPhonemeFault,
-  type LetterCase,
-  type LexiconEntry,
-  MarkupFault,
-  readPls,
-  toLanguageCode,
-} from '../../text.ts';
+import { type LexiconEntry, MarkupFault } from '../../text.ts';
+import { readPls } from './pls.ts';
 
 export interface CheckedLexicon {
   /** New name; undefined leaves the name unchanged. */
@@ -115,7 +112,7 @@ const toEntry = ({
   grapheme,
   ...(phoneme === '' ? { alias } : { phoneme, ...(alphabet !== '' && { alphabet }) }),
   ...(languageCode !== '' && { languageCode: toLanguageCode(languageCode) ?? languageCode }),
-  ...(letterCase !== '' && { case: letterCase as LetterCase }),
+  ...(letterCase !== '' && { case: letterCase as NonNullable<LexiconEntry['case']> }),
 });
 
 function checkEntry(entry: EntryMessage, path: string, violations: Violations): void {

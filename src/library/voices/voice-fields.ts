@@ -6,8 +6,8 @@ import { type CloneVoiceRequest, CreateVoiceRequestSchema, type VoiceSpec } from
 import type { Actor, VoiceUser } from '../../accounts.ts';
 import { checkRules, Violations } from '../../contract.ts';
 import { Failure, type FieldReason, type FieldViolation } from '../../platform/errors.ts';
+import { toLanguageCode } from '../../platform/language-code.ts';
 import type { Lexicons, OfferedVoice, VoiceAccess, Voices } from '../../speech.ts';
-import { toLanguageCode } from '../../text.ts';
 import { ofEveryone, type VoiceChange, type VoiceRow } from './voice-rows.ts';
 
 type Fields<M extends Message> = Omit<M, keyof Message | 'access'>;

@@ -1,18 +1,20 @@
 // The lexicon routes that differ from the contract: lexicons can also be read and written as PLS documents, and request
 // bodies may have more values than usual.
+
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { create, type DescMethod } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LexiconService, LexiconSpecSchema } from '../../../gen/sonant/v1/lexicon_pb.ts';
 import { endpointsOf, memberSchema, newReading, readQuery, throwNamed, toViolation } from '../../contract.ts';
+import { writePls } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
+import { toLanguageCode } from '../../platform/language-code.ts';
 import {
   bodyArrivalMs,
   lexiconRequestBytesMax,
   lexiconValuesMax as valuesMax,
 } from '../../platform/net/request-limits.ts';
-import { toLanguageCode, writePls } from '../../text.ts';
 import { asksFor } from '../net/headers.ts';
 import { readBody } from '../net/request-body.ts';
 import { parseStrictJsonInSteps } from '../net/strict-json.ts';

@@ -1,8 +1,8 @@
 // Tests pronunciation lexicons in the W3C format: reading, writing, and refusals with line and column.
 import { expect, test } from 'vitest';
-import { atOnce } from '../../src/platform/runtime/steps.ts';
-import type { LexiconEntry } from '../../src/text/lexicon.ts';
-import { readPls, writePls } from '../../src/text/pls.ts';
+import { readPls, writePls } from '../../../src/library/lexicons/pls.ts';
+import { atOnce } from '../../../src/platform/runtime/steps.ts';
+import type { LexiconEntry } from '../../../src/text/lexicon.ts';
 
 const head =
   '<?xml version="1.0" encoding="UTF-8"?>\n<lexicon version="1.0" xmlns="http://www.w3.org/2005/01/pronunciation-lexicon" alphabet="ipa" xml:lang="en-US">\n';

@@ -2,10 +2,11 @@
 // throws a MarkupFault with line and column. Only XML's five entities are expanded, and nothing is fetched. The
 // preferred or else the first pronunciation of a lexeme is used. Letter case is an attribute in Sonant's namespace.
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
-import type { Steps } from '../platform/runtime/steps.ts';
-import { toLanguageCode } from './language-code.ts';
-import { findPhonemeFault, type LexiconEntry } from './lexicon.ts';
-import { MarkupFault } from './marked-text.ts';
+import { findPhonemeFault } from '../../platform/ipa.ts';
+import { toLanguageCode } from '../../platform/language-code.ts';
+import type { Steps } from '../../platform/runtime/steps.ts';
+import { toXml } from '../../platform/xml.ts';
+import { type LexiconEntry, MarkupFault } from '../../text.ts';
 
 const depthMax = 16;
 const plsNamespace = 'http://www.w3.org/2005/01/pronunciation-lexicon';
@@ -183,9 +184,6 @@ class PlsReader {
 }
 
 const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
-
-const references: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
-export const toXml = (text: string): string => text.replace(/[&<>"]/g, (sign) => references[sign]!);
 
 /**
  * Writes a document with the entries of one language, or the entries without a language. A PLS document has a single
