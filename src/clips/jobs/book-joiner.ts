@@ -60,10 +60,10 @@ export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal
       await removeAudio(tools, audioId, job.ownerId);
       return;
     }
+    // The audio before a suspect was spoken again.
+    if (job.audioId) await removeAudio(tools, job.audioId, job.ownerId).catch(tools.onFault);
     const chapterIds = finished.map(({ row }) => row.audioId!);
     await index.expireAt(chapterIds, expiresAtMs);
-    // The audio before a suspect was spoken again.
-    if (job.audioId) await removeAudio(tools, job.audioId, job.ownerId);
   } finally {
     reservation.release();
   }

@@ -77,10 +77,10 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     const keepUntilMs = Date.now() + keepMsMax;
     const done = { holder, audioId, seconds, sampleCount, starts, unchecked, keepUntilMs };
     const finished = await rows.finishChapter(id, done);
+    // The audio before a suspect was spoken again. It comes first: if the process dies now, only its expiry removes it.
+    if (row.audioId) await removeAudio(tools, row.audioId, job.ownerId).catch(onFault);
     // Failures are only reported: the chapter is done, and the clip store's cleanup removes remaining segments.
     for (const key of finished) await clips.remove(key).catch(onFault);
-    // The audio before a suspect was spoken again.
-    if (row.audioId) await removeAudio(tools, row.audioId, job.ownerId).catch(onFault);
   } catch (error) {
     await removeUnfinished(tools, id, { audioId, ownerId: job.ownerId }).catch(onFault);
     throw error;

@@ -176,11 +176,13 @@ async function endJob(
   { rows, index }: JobRunnerOptions,
   { fault, ...times }: { nowMs: number; expiresAtMs: number; fault: JobFault },
 ): Promise<void> {
-  await rows.end(jobKey, { status: 'failed', ...times, error: JSON.stringify(fault) });
-  await index.expireAt(audioOf(await rows.chaptersOf(jobKey)), times.expiresAtMs);
+  const ended = await rows.end(jobKey, { status: 'failed', ...times, error: JSON.stringify(fault) });
+  if (ended) await index.expireAt(audioOf(ended, await rows.chaptersOf(jobKey)), times.expiresAtMs);
 }
 
-export const audioOf = (chapters: readonly ChapterRow[]): string[] => chapters.flatMap(({ audioId }) => audioId ?? []);
+/** All audio of a job, also that from before a suspect is spoken again. */
+export const audioOf = (job: JobRow, chapters: readonly ChapterRow[]): string[] =>
+  [job, ...chapters].flatMap(({ audioId }) => audioId ?? []);
 
 /** Whether the failure is temporary. An exhausted character limit is not temporary: it lasts until next month. */
 const mayPass = ({ reason, facts }: Failure): boolean =>

@@ -146,7 +146,7 @@ export function openJobs(options: JobsOptions) {
       const expiresAtMs = expiryOf(JSON.parse(settings), nowMs, keepMs);
       const ended = await rows.end(jobKey, { status: 'canceled', nowMs, expiresAtMs });
       runner.leave(jobKey);
-      if (ended) await index.expireAt(audioOf(await rows.chaptersOf(jobKey)), expiresAtMs);
+      if (ended) await index.expireAt(audioOf(ended, await rows.chaptersOf(jobKey)), expiresAtMs);
       return find(callerId, jobId);
     },
 

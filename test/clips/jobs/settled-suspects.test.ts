@@ -93,9 +93,11 @@ async function openSuspectWithSeed() {
 }
 
 test('a job that fails meanwhile keeps its audio, and a retry goes on', async () => {
-  const { bytesOf, get, id, job, sendJobs, settle, untilEnded } = await openSuspect([new Error('broken'), good]);
+  const { bytesOf, get, id, job, sendJobs, settle, store, untilEnded } = await openSuspect([new Error('broken'), good]);
   await settle('speak_again');
   const failed = await untilEnded(id);
+  const kept = await store.query<{ untilMs: number }>('select distinct expires_at_ms as "untilMs" from clips');
+  expect(kept.map(({ untilMs }) => new Date(Number(untilMs)).toISOString())).toEqual([failed.expires_at]);
   expect(failed).toMatchObject({ status: 'failed', audio_url: job.audio_url });
   expect((await bytesOf(failed.audio_url)).length).toBeGreaterThan(0);
   await sendJobs(`/${id}/retry`, { method: 'POST' });
