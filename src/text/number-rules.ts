@@ -23,7 +23,7 @@ const amountSource = String.raw`(?:${englishSource}|(?:${groupedSource}|\d{1,24}
 
 /** Products whose version has a point in every language. */
 const productSource =
-  '(?:i|iPad|watch|tv|mac|vision)OS|Android|Python|Windows|Ubuntu|Debian|Fedora|Linux|Firefox|Chrome|Safari|Java|PHP|Node|Kotlin|Swift|USB(?:-[AC])?|HDMI|Bluetooth|Wi-Fi|OpenSSL|PostgreSQL|MySQL|Docker|Unity|GPT|Claude|Llama|Gemini';
+  '(?:i|iPad|watch|tv|mac|vision)OS|Android|Python|Windows|Ubuntu|Debian|Fedora|Linux|Firefox|Chrome|Safari|Java|PHP|Node(?:\\.js)?|Kotlin|Swift|USB(?:-[AC])?|HDMI|Bluetooth|Wi-Fi|OpenSSL|PostgreSQL|MySQL|Docker|Unity|GPT|Claude|Llama|Gemini';
 
 /** Rule for iOS 17.5 and v2.10. The table has further words before numbers whose parts are separated by points. */
 function versionRule(v: Verbalizer): Rule {

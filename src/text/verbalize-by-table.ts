@@ -53,7 +53,7 @@ function sharedRulesOf(v: Verbalizer, signs: ReadonlyMap<string, string>): RuleL
       signedMoneyRuleFor(v),
       ...fractionRulesFor(v),
       perRule(v),
-      startingWith(/§/, abbreviationRules(v)[0]!),
+      startingWith(/[§±]/, abbreviationRules(v)[0]!),
       ...joiningRules(v, signs),
       startingWith(/[\^⁺⁻⁰¹²³⁴-⁹]/, powerRuleFor(v, signs)),
       topicRule(v),
@@ -219,7 +219,7 @@ function readDash(sign: Sign, v: Verbalizer): SignReading {
   const isOther = before === ' ' && unit !== '' && !text.slice(end, end + 20).includes(unit);
   if (/^ ?[\d€$]/.test(next) && (before === ' ') === (after === ' ') && !isOther && /\d/.test(textBefore(sign, 6))) {
     const [, first = ''] = /(?<![\p{L}\d.,][-–]?)(\d{1,8})$/u.exec(textBefore(sign, 10)) ?? [];
-    const [, second = ''] = /^(\d{1,8})(?![\d:]|[.,]\d)/.exec(text.slice(end, end + 10)) ?? [];
+    const [, second = ''] = /^(\d{1,8})(?!\d|[:.,]\d)/.exec(text.slice(end, end + 10)) ?? [];
     if (first !== '' && (codePattern.test(`${first}-${second}`) || typePattern.test(textBefore(sign, 20))))
       return silent(sign);
     const isFalling = first.length < 3 && Number(second) <= Number(first);
