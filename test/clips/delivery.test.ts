@@ -35,6 +35,8 @@ let onOpened: (key: string) => void;
 /** Awaited before room is reserved. */
 let untilRoom: Promise<unknown>;
 let close: () => Promise<void>;
+/** Close the audio that a test does not read. */
+let closes: (() => void)[];
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'sonant-delivery-'));
@@ -44,6 +46,7 @@ beforeEach(async () => {
   const openClip = clips.open.bind(clips);
   onOpened = () => {};
   onFault = refuse;
+  closes = [];
   clips.open = async (key, range) => {
     const clip = await openClip(key, range);
     onOpened(key);
@@ -68,6 +71,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   vi.useRealTimers();
+  for (const each of closes) each();
   await close();
   rmSync(folder, { recursive: true });
 });
@@ -75,8 +79,11 @@ afterEach(async () => {
 const request = (fields: object = {}) =>
   parseSpeechRequest({ voice_id: 'tone-low', text: 'One two three.', sample_rate: 24000, ...fields });
 const plan = (fields: object = {}, caller: Caller = ada) => speech.plan(request(fields), caller);
-const deliver = async (fields: object = {}, caller = ada, options = {}) =>
-  delivery.deliver(await plan(fields, caller), caller, never, { fresh: false, ...options });
+const deliver = async (fields: object = {}, caller = ada, options = {}) => {
+  const delivered = await delivery.deliver(await plan(fields, caller), caller, never, { fresh: false, ...options });
+  closes.push(delivered.close);
+  return delivered;
+};
 const read = async (delivered: Pick<Clip, 'open'>) => Buffer.concat(await Array.fromAsync(delivered.open()));
 const storedFiles = () =>
   readdirSync(join(folder, 'audio'), { recursive: true }).filter((name) => /aud_/.test(String(name)));

@@ -63,7 +63,9 @@ async function openReplicas(count: number) {
   const ada = { callerId: 'ada' };
   const deliver = async (replica: number, signal = never) => {
     const { speech, delivery } = deliveries[replica]!;
-    return delivery.deliver(await speech.plan(request, ada), ada, signal, { fresh: false });
+    const delivered = await delivery.deliver(await speech.plan(request, ada), ada, signal, { fresh: false });
+    delivered.close();
+    return delivered;
   };
   return { tone, deliver };
 }
