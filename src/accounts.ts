@@ -15,6 +15,7 @@ export {
   type KeyCaller,
   keyDefaults,
   operator,
+  type Scope,
   scopes,
   toRecordEntry,
   type VoiceUser,
@@ -26,4 +27,11 @@ export type { WebhookSecret } from './accounts/webhooks/webhook-secrets.ts';
 
 export { monthlyQuotaOf, type Synthesis } from './accounts/limits/limiter.ts';
 export { type LimitStatus, toRateLimitHeaders } from './accounts/limits/rate-limit.ts';
-export { addUsage, createUsageRows, type Usage, usageDays, usageGroups } from './accounts/limits/usage-ledger.ts';
+export {
+  addUsage,
+  createUsageRows,
+  type Usage,
+  type UsageGroup,
+  usageDays,
+  usageGroups,
+} from './accounts/limits/usage-ledger.ts';

@@ -20,13 +20,21 @@ export {
 } from './speech/request.ts';
 export type { LivePlace } from './speech/speak-turn.ts';
 export type { Meter, SegmentReport, SpeechEvent } from './speech/speech-events.ts';
+export type { KeepSegment, SegmentChecks } from './speech/spoken-plan.ts';
 export type { TimedWord } from './speech/word-timing.ts';
 
 // Voices and lexicons
 
-export { type StoredVoice, StoredVoices, type VoiceTexts } from './speech/stored-voices.ts';
+export {
+  type StoredBinding,
+  type StoredVoice,
+  StoredVoices,
+  type VoiceConsent,
+  type VoiceStatus,
+  type VoiceTexts,
+} from './speech/stored-voices.ts';
 export { type Lexicons, lookUpLexicons, mayUseLexicon, type OfferedLexicon } from './speech/text-reading.ts';
-export { isSpokenBy, type OfferedVoice, ownerOf, type Voices } from './speech/voice.ts';
+export { type DefaultVoice, isSpokenBy, type OfferedVoice, ownerOf, type Voices } from './speech/voice.ts';
 
 // Plans
 

@@ -25,12 +25,13 @@ import { countChars } from '../platform/count-chars.ts';
 import { Failure, type FieldViolation, hasReason } from '../platform/errors.ts';
 import { toLanguageCode } from '../platform/language-code.ts';
 import {
+  type DefaultVoice,
   isSpokenBy,
   type OfferedVoice,
   ownerOf,
-  type StoredVoice,
   speechFields,
   type VoiceAccess,
+  type VoiceConsent,
   type Voices,
 } from '../speech.ts';
 import { actorOf, type Call } from './call.ts';
@@ -218,14 +219,10 @@ function toVoice(offered: OfferedVoice, { caller }: Call): MessageInitShape<type
   });
 }
 
-const toConsent = ({ givenAt, revokedAt, ...fields }: NonNullable<StoredVoice['consent']>) =>
+const toConsent = ({ givenAt, revokedAt, ...fields }: VoiceConsent) =>
   defined({ ...fields, givenAt: toTime(givenAt), revokedAt: toTime(revokedAt) });
 
-const toDefault = ({
-  offered,
-  source,
-  chosen,
-}: ReturnType<Voices['findDefault']>): MessageInitShape<typeof DefaultVoiceSchema> => ({
+const toDefault = ({ offered, source, chosen }: DefaultVoice): MessageInitShape<typeof DefaultVoiceSchema> => ({
   voiceId: offered?.voice.voiceId ?? '',
   source: toEnum(DefaultVoiceSourceSchema, source),
   chosenVoiceId: chosen?.voice.voiceId ?? '',

@@ -86,7 +86,7 @@ type EngineGuard = ReturnType<typeof createEngineGuard>;
 /** Returns the guard of an engine; each engine has one guard. */
 export type EngineGuards = (engine: Engine) => EngineGuard;
 
-export function createEngineGuards(metrics: Metrics = createMetrics(), durations?: Durations): EngineGuards {
+export function createEngineGuards(metrics: Metrics = createMetrics(), durations?: VoiceDurations): EngineGuards {
   const guards = new Map<Engine, EngineGuard>();
   metrics.gauge('sonant_engine_state', '1 for the worst state of the circuit breakers of an engine.', () =>
     [...guards].flatMap(([{ name: engine }, guard]) =>
@@ -114,9 +114,11 @@ const retryMsFirst = 250;
 const retryMsMax = 2_000;
 const retryJitter = 0.5;
 
-type Durations = Pick<VoiceDurations, 'learn'>;
-
-export function createEngineGuard(engine: Engine, metrics: Metrics, durations: Durations = createVoiceDurations()) {
+export function createEngineGuard(
+  engine: Engine,
+  metrics: Metrics,
+  durations: VoiceDurations = createVoiceDurations(),
+) {
   const { name } = engine;
   const wait = metrics.distribution('sonant_engine_wait_seconds', 'Time that segments waited for an engine.');
   const retries = metrics.counter('sonant_engine_retries_total', 'Segments retried before their first audio.');

@@ -13,7 +13,7 @@ export interface EnginesOptions {
   metrics?: Metrics;
   isTraced?: boolean;
   /** Default: what is learned of voices is not stored. */
-  durations?: Pick<VoiceDurations, 'learn'>;
+  durations?: VoiceDurations;
   log?: EngineLog;
 }
 

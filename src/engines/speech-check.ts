@@ -39,7 +39,7 @@ const recurring = { lettersMin: 3, share: 0.35, margin: 6, tolerance: 0.3, toler
  */
 export function createSpeechCheck(
   segment: Segment,
-  durations: Pick<VoiceDurations, 'learn'>,
+  durations: VoiceDurations,
   { isRepeatable = false }: { isRepeatable?: boolean | undefined } = {},
 ) {
   const { text, speakingRate, voice, languageCode } = segment;

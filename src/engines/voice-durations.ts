@@ -33,14 +33,16 @@ const none: Learned = { count: 0, sums: Array(4).fill([0, 0, 0, 0]) };
 const lettersOf = { digit: 4, capital: 3, sign: 5 };
 const lettersMin = 8;
 
-export type VoiceDurations = ReturnType<typeof createVoiceDurations>;
+export interface VoiceDurations {
+  /** Returns how surprising the duration is, undefined while too little is known of the voice, and learns from it. */
+  learn(name: string, voiceId: string, text: string, seconds: number): Surprise | undefined;
+}
 
-export function createVoiceDurations() {
+export function createVoiceDurations(): VoiceDurations & { voices: Map<string, Known> } {
   const voices = new Map<string, Known>();
   return {
     voices,
-    /** Returns how surprising the duration is, undefined while too little is known of the voice, and learns from it. */
-    learn(name: string, voiceId: string, text: string, seconds: number): Surprise | undefined {
+    learn(name, voiceId, text, seconds) {
       const known = voices.get(name) ?? { voiceId, all: none, own: none };
       voices.delete(name);
       voices.set(name, known);

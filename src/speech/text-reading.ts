@@ -102,10 +102,12 @@ interface VoiceLexicons {
   isIncomplete: boolean;
 }
 
+type LexiconsOf = (voice: CastVoice) => VoiceLexicons;
+
 /** Returns a function that finds the lexicons of each voice once. The lexicons of the request come first. */
-function createVoiceLexicons(lexicons: Lexicons, requested: readonly OfferedLexicon[]) {
+function createVoiceLexicons(lexicons: Lexicons, requested: readonly OfferedLexicon[]): LexiconsOf {
   const known = new Map<CastVoice, VoiceLexicons>();
-  return (voice: CastVoice): VoiceLexicons => {
+  return (voice) => {
     const before = known.get(voice);
     if (before) return before;
     const boundIds = lexicons === noLexicons ? [] : (voice.offered.kept?.lexiconIds ?? []);
@@ -115,8 +117,6 @@ function createVoiceLexicons(lexicons: Lexicons, requested: readonly OfferedLexi
     return used;
   };
 }
-
-type LexiconsOf = ReturnType<typeof createVoiceLexicons>;
 
 /** Placeholder version of a deleted lexicon. Audio without the lexicon has a warning and its own cache key. */
 const goneVersion = '-';
@@ -189,12 +189,14 @@ export function createSentenceLanguages() {
 }
 
 /** Marks the texts of a request, in order, with the languages of their sentences. */
-export function createLanguageMarker({ languageCode }: { languageCode: string }) {
-  if (languageCode !== autoLanguage) return (text: MarkedText) => text;
+export type LanguageMarker = (text: MarkedText, cast: Pick<Cast, 'main' | 'others' | 'voiceOf'>) => MarkedText;
+
+export function createLanguageMarker({ languageCode }: { languageCode: string }): LanguageMarker {
+  if (languageCode !== autoLanguage) return (text) => text;
   const nextLanguage = createSentenceLanguages();
   /** Start of a sentence that previous texts have left unfinished. */
   let begun = '';
-  return (text: MarkedText, { main, others, voiceOf }: Pick<Cast, 'main' | 'others' | 'voiceOf'>): MarkedText => {
+  return (text, { main, others, voiceOf }) => {
     const codes = [main, ...others].flatMap(({ offered }) => offered.voice.languageCodes);
     const languages = [...new Set(codes.map(languageOf))];
     if (languages.length < 2) return text;
@@ -217,8 +219,6 @@ const codeFor = ({ offered, languageCode }: CastVoice, language: string): string
   languageOf(languageCode) === language
     ? undefined
     : offered.voice.languageCodes.find((code) => languageOf(code) === language);
-
-export type LanguageMarker = ReturnType<typeof createLanguageMarker>;
 
 type Detector = typeof import('eld/extrasmall')['eld'];
 

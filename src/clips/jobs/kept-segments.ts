@@ -8,7 +8,7 @@ import { cutText } from '../../platform/count-chars.ts';
 import { toFailure } from '../../platform/errors.ts';
 import { join, samplesOf, secondsOf } from '../../platform/pcm.ts';
 import { createId } from '../../platform/runtime/id.ts';
-import type { PlannedCut } from '../../speech.ts';
+import type { KeepSegment, PlannedCut, SegmentChecks } from '../../speech.ts';
 import { readFile, storeFile } from '../beside-audio.ts';
 import type { ClipStore } from '../stores/clip-store.ts';
 import type { ChapterId } from './job-leases.ts';
@@ -34,13 +34,6 @@ export interface KeepSegmentsOptions {
   isReopened: boolean;
 }
 
-type AskedSegment = [
-  speak: (isAgain: boolean) => Promise<readonly SpokenPcm[]>,
-  signal: AbortSignal,
-  /** Receives the checks of spoken and of stored segments. */
-  checks: Map<PlannedCut, SegmentCheck>,
-];
-
 interface Taken {
   /** Id of the key that is charged. */
   keyId: string;
@@ -60,8 +53,7 @@ export class SegmentFault extends Error {
   }
 }
 
-/** Returns the function with which `speakKept` stores segments. */
-export function keepSegments(options: KeepSegmentsOptions) {
+export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
   const { id, rows, clips, holder, leaseUntilMs, take, offsetOf, isVerified, isReopened } = options;
   const countOwn = createCount();
   let next = 0;
@@ -88,7 +80,9 @@ export function keepSegments(options: KeepSegmentsOptions) {
 
   async function* keep(
     { cut, segment, chars, charsUpTo }: { cut: PlannedCut; segment: number; chars: number; charsUpTo: number },
-    ...[speak, signal, checks]: AskedSegment
+    speak: (isAgain: boolean) => Promise<readonly SpokenPcm[]>,
+    signal: AbortSignal,
+    checks: SegmentChecks,
   ): AsyncGenerator<SpokenPcm> {
     const fingerprint = fingerprintOf(cut);
     const before = await rows.findSegment(id, segment);
@@ -144,10 +138,10 @@ export function keepSegments(options: KeepSegmentsOptions) {
     if (spoken) yield spoken;
   }
 
-  return (cut: PlannedCut, ...asked: AskedSegment) => {
+  return (cut, speak, signal, checks) => {
     const chars = countOwn(cut);
     soFar.chars += chars;
-    return keep({ cut, segment: next++, chars, charsUpTo: soFar.chars }, ...asked);
+    return keep({ cut, segment: next++, chars, charsUpTo: soFar.chars }, speak, signal, checks);
   };
 }
 
