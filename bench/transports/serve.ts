@@ -1,6 +1,5 @@
 // Runs one contender in a process, so that its cost is measured alone. It opens the contender, sends the address to its
 // parent, and answers each message with the CPU time used so far. It exits with its parent.
-
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

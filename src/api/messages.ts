@@ -1,7 +1,6 @@
 // What messages of all services share: enum names, times, update masks, and the pages of a list. A cursor holds the
 // position of the last item of the previous page, so that added or deleted items cause no gaps and no duplicates. A
 // cursor is valid only for its list and filters.
-
 import { createHash } from 'node:crypto';
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 import type { GenEnum } from '@bufbuild/protobuf/codegenv2';

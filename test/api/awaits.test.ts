@@ -1,6 +1,5 @@
 // Tests how many promise turns a piece of audio takes from the engine through the pipeline to the socket. The expected
 // counts are upper bounds; lower them when a layer is removed.
-
 import { promiseHooks } from 'node:v8';
 import type { FastifyReply } from 'fastify';
 import { expect, test } from 'vitest';

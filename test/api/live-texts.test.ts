@@ -1,6 +1,5 @@
 // Tests 200 texts by language models, spoken while they are written. Without pauses in the writing, the audio equals
 // that of the whole text; with a pause, every word is still spoken once, completely and in the same position.
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { atOnce } from '../../src/platform/runtime/steps.ts';

@@ -1,5 +1,4 @@
 // Tests that each call finishes exactly once, whatever ends it, and that only admitted operations run.
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { Health } from '../../gen/health/v1/health_pb.ts';

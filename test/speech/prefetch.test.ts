@@ -1,5 +1,4 @@
 // Tests how audio is prefetched. In the tests, words stand for cuts, and their letters for audio.
-
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Pace } from '../../src/platform/pace.ts';

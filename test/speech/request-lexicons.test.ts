@@ -1,6 +1,5 @@
 // Tests lexicons of requests and of voices, through `streamSpeech` with the tone engine: which are used, what is
 // charged, which ids are refused, and their part in the cache key.
-
 import { expect, test } from 'vitest';
 import { noTexts } from '../../src/library/voices/voice-rows.ts';
 import { Failure } from '../../src/platform/errors.ts';

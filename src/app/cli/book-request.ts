@@ -1,5 +1,4 @@
 // Builds the job request of `sonant book` from a book and the flags: chapters, voices, speakers and the other fields.
-
 import type { FormatName } from '../../audio.ts';
 import { readingPausesMs, toJobFields } from '../../clips.ts';
 import { type Book, type BookChapter, bookParts } from '../../library.ts';

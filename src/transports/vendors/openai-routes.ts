@@ -2,7 +2,6 @@
 // or in X-API-Key. If a request names a voice that OpenAI publishes and the caller has no such voice, the voice in a
 // table speaks, or else the default voice. X-Ignored-Fields and X-Voice-Id report the default voice. With SONANT_STRICT,
 // such a request fails. A request with any other unknown voice fails.
-
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import {
   SpeechService,

@@ -1,7 +1,6 @@
 // The contexts of one WebSocket from another vendor's client. Each context is a call of live speech, and all contexts
 // speak at the same time. The vendor's writer converts events to messages. After a context is cancelled, only its last
 // messages follow. When the service stops, the connection closes with 1012 as soon as no context is speaking.
-
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LiveStartSchema, SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';

@@ -1,6 +1,5 @@
 // Opens the RPC services with a minimal speech implementation for a test: services, listener, the keys "good" and
 // "poor" (without scopes), and the log; also an HTTP/1.1 server with only these services. Closed after the test.
-
 import type { AddressInfo } from 'node:net';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node';

@@ -1,6 +1,5 @@
 // Starts or resumes a stream of events, and sends it until it ends or its client disconnects. Nothing is sent before
 // the first audio, so that an earlier failure can have its own status.
-
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SpeechService } from '../../../../gen/sonant/v1/speech_pb.ts';
 import type { Accounts } from '../../../accounts.ts';

@@ -1,5 +1,4 @@
 // The OpenAPI documentation of /api/audio, and the parts that it shares with event streams.
-
 import type { DescMessage } from '@bufbuild/protobuf';
 import {
   EstimateSpeechResponseSchema,

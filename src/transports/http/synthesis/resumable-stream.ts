@@ -8,7 +8,6 @@
 //     id: aud_01JD...:3
 //     event: speech.audio.delta
 //     data: {"type":"speech.audio.delta","chunk_index":0,"audio":"UklGR..."}
-
 import { StreamSpeechResponseSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
 import { callerLeft, toStreamResponse } from '../../../api.ts';
 import { type Fields, writeMessage } from '../../../contract.ts';

@@ -1,6 +1,5 @@
 // POST /api/audio/speech returns a link (`url`), audio in the reply (`buffer`), or audio as it is synthesized
 // (`streaming`). POST /api/audio/speech/buffer only returns audio, so that generated clients can type its answer.
-
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { EstimateSpeechResponseSchema, SpeechService } from '../../../../gen/sonant/v1/speech_pb.ts';
 import type { Api } from '../../../api.ts';

@@ -1,6 +1,5 @@
 // /api/audio/speech/sse: speech as events, by POST, by GET, or by GET with a ticket. GET .../{audio id} resumes a
 // stream after its connection breaks; DELETE ends the stream.
-
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { SpeechService, StreamSpeechRequestSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
 import { scopesOf } from '../../../api.ts';

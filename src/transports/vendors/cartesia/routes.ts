@@ -1,7 +1,6 @@
 // The speech endpoints of Cartesia's API: GET /tts/websocket, POST /tts/bytes, POST /tts/sse, and POST /access-token, whose
 // tokens are only for speech. The API key or the token is a bearer token or in the query, where browsers put it as
 // `access_token`; the key may also be in X-API-Key. Every request for speech becomes live speech.
-
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { SpeechService } from '../../../../gen/sonant/v1/speech_pb.ts';

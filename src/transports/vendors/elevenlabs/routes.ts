@@ -3,7 +3,6 @@
 // /v1/voices/{voice_id}, its /settings, /v1/models, /v1/user and /v1/single-use-token. The API key is in xi-api-key.
 // Every request for speech becomes live speech. A WebSocket is accepted before its caller and its voice are checked,
 // because clients read a refusal of the upgrade as a wrong address.
-
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { SpeechService } from '../../../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../../../gen/sonant/v1/voice_pb.ts';

@@ -1,6 +1,5 @@
 // The tools of the MCP server. Each tool runs one operation. The arguments, their schemas and their descriptions come
 // from the protos, as in the REST API.
-
 import type { DescMethod } from '@bufbuild/protobuf';
 import { JobService } from '../../../../gen/sonant/v1/job_service_pb.ts';
 import { SpeechService, SynthesizeSpeechRequestSchema } from '../../../../gen/sonant/v1/speech_pb.ts';

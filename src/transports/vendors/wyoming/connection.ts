@@ -1,7 +1,6 @@
 // A connection of a Wyoming client. Events are answered in order, and one text is spoken at a time, as a call of live
 // speech. A failure is sent as `error` and closes the connection, because clients wait for the end of the audio and do
 // not read errors. If the client disconnects, its speech stops.
-
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { DescMethod } from '@bufbuild/protobuf';
