@@ -25,7 +25,7 @@ Prints the requests, characters and seconds of audio of all keys. Days are in UT
     const groupBy = usageGroups.find((name) => name === by);
     if (!groupBy) throw new UsageError(`--group-by must be one of ${usageGroups.join(', ')}`);
     const { from, to, wrong } = usageDays(values);
-    if (wrong[0]) throw new UsageError(`${values[wrong[0]]} is not a day such as 2026-01-31`);
+    if (wrong[0]) throw new UsageError(`--${wrong[0]} must be a day such as 2026-01-31`);
     if (from > to) throw new UsageError(`--from ${from} is after --to ${to}`);
     const query = { range: { path: '' }, from, to, groupBy, limit: rowsMax };
     const sums = await withOpened(await openUsage(), ({ usage }) => usage.sum(query));

@@ -178,6 +178,7 @@ test('a key is made with limits, listed, rotated and revoked, and usage begins w
   ])
     expect((await sonant(args, '', env)).code).toBe(2);
   expect((await sonant(['key', 'create', '--concurrency', '0'], '', env)).err).toContain('--concurrency:');
+  expect((await sonant(['usage', '--to', 'nonsense'], '', env)).err).toContain('--to must be a day');
 });
 
 test.each(['key create', 'key list', 'webhook secret key_1 --rotate', 'usage'])(
