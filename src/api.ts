@@ -10,12 +10,8 @@ export { anonymous, type Call, callerLeft, type EndedCall } from './api/call.ts'
 export { liveWaitingCharsMax, liveWaitingTurnsMax } from './api/call-limits.ts';
 export type { Runner } from './api/runner.ts';
 export { type RunningCall, scopesOf, wasReported } from './api/running-call.ts';
-export { callWith, type Received } from './api/service-handlers.ts';
-export {
-  toLiveResponse,
-  toStreamResponse,
-  toSynthesizeResponse,
-} from './api/speech-messages.ts';
+export { callWithFields, type Received } from './api/service-handlers.ts';
+export { roundSeconds, toLiveResponse, toStreamResponse, toSynthesizeResponse } from './api/speech-messages.ts';
 
 // Live speech
 

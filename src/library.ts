@@ -3,7 +3,7 @@
 // Voices
 
 export { openLibrary } from './library/open-library.ts';
-export type { VoiceFields } from './library/voices/voice-fields.ts';
+export { breaksOf, type VoiceFields } from './library/voices/voice-fields.ts';
 export type { VoiceManagement } from './library/voices/voice-management.ts';
 export { textsOf } from './library/voices/voice-rows.ts';
 

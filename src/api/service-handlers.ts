@@ -54,7 +54,7 @@ export interface Received extends Scope, Partial<GivenInJson> {
 export type CallRpc = (method: DescMethod, message: Message, call: Call, received?: Received) => Promise<any>;
 
 /** Calls an RPC with the fields of its request as JSON, of which an update changes those that are given. */
-export function callWith(
+export function callWithFields(
   callRpc: CallRpc,
   method: DescMethod,
   fields: Fields,

@@ -2,7 +2,7 @@
 // request, which is checked as the REST API checks a body, and the answer is the JSON of the response.
 import type { DescMethodUnary } from '@bufbuild/protobuf';
 import { operator } from '../../accounts.ts';
-import { type Api, anonymous, type Call, callWith } from '../../api.ts';
+import { type Api, anonymous, type Call, callWithFields } from '../../api.ts';
 import { type Fields, writeMessage } from '../../contract.ts';
 
 const { name: actorName, ...own } = operator;
@@ -25,7 +25,7 @@ export async function callAsOperator(
     reportLimits() {},
     reportSpeech() {},
   };
-  const response = await callWith(callRpc, method, members, call, true);
+  const response = await callWithFields(callRpc, method, members, call, true);
   const json = writeMessage(method.output, response);
   if (!json.next_cursor) return { json, response };
   const rest = await callAsOperator(method, callRpc, { ...members, cursor: json.next_cursor }, keyId);

@@ -2,10 +2,11 @@
 // the actions get, models and remove; `voice-names.ts` has default and alias.
 
 import { readFile, writeFile } from 'node:fs/promises';
-import { create, type DescMethodUnary } from '@bufbuild/protobuf';
-import { CreateVoiceRequestSchema, VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
-import { checkRules, type Fields, Violations } from '../../contract.ts';
+import type { DescMethodUnary } from '@bufbuild/protobuf';
+import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
+import type { Fields } from '../../contract.ts';
 import { registry } from '../../engines.ts';
+import { breaksOf } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
 import { toLanguageCode } from '../../platform/language-code.ts';
 import { isSpokenBy, type OfferedVoice, speechFields, type VoiceAccess, type Voices } from '../../speech.ts';
@@ -300,11 +301,7 @@ function parsePart(given: string): { part: string; weight: number } {
   return { part, weight: Number(weight) };
 }
 
-function isVoiceId(voiceId: string): boolean {
-  const violations = new Violations();
-  checkRules(CreateVoiceRequestSchema, create(CreateVoiceRequestSchema, { voiceId }), violations);
-  return voiceId !== '' && !violations.has('voice_id');
-}
+const isVoiceId = (name: string) => !breaksOf({ voiceId: name }).some(({ field }) => field === 'voice_id');
 
 function findPart(part: string, voices: Voices): string {
   const ids = voices.list().flatMap(({ voice: { voiceId }, bindings: [bound] }) => {

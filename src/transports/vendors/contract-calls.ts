@@ -1,6 +1,6 @@
 // Calls RPCs for the APIs of other vendors, with requests and responses as objects of JSON.
 import type { DescMethod } from '@bufbuild/protobuf';
-import { type Api, type Call, callWith } from '../../api.ts';
+import { type Api, type Call, callWithFields } from '../../api.ts';
 import { endpointsOf, type Fields, writeMessage } from '../../contract.ts';
 
 /** Returns the response as REST returns it. */
@@ -11,7 +11,7 @@ export async function callForJson(
   call: Call,
   isStrict = false,
 ): Promise<Readonly<Record<string, any>>> {
-  const result = await callWith(callRpc, method, fields, call, isStrict);
+  const result = await callWithFields(callRpc, method, fields, call, isStrict);
   const { responseBody } = endpointsOf(method)[0] ?? {};
   return writeMessage(responseBody?.message ?? method.output, responseBody ? result[responseBody.localName] : result);
 }

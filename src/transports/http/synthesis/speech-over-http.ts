@@ -3,7 +3,7 @@
 import { create, type DescMessage } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { StreamSpeechRequestSchema, SynthesizeSpeechRequestSchema } from '../../../../gen/sonant/v1/speech_pb.ts';
-import type { LiveEvent } from '../../../api.ts';
+import { type LiveEvent, roundSeconds } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
 import type { Clip } from '../../../clips.ts';
 import { type Fields, newReading, readQuery, toViolation } from '../../../contract.ts';
@@ -103,7 +103,7 @@ export const resultHeaders = (result: SpeechEvent<'info'> | Clip): SpeechHeaders
   ...(result.manifestUrl && { Link: manifestLink(result.manifestUrl) }),
   ...('seconds' in result && {
     'X-Chars-Charged': String(result.charsCharged),
-    'X-Audio-Duration': String(Math.round(result.seconds * 1e6) / 1e6),
+    'X-Audio-Duration': String(roundSeconds(result.seconds)),
     'X-Speech-Check': result.speechCheck,
   }),
 });
