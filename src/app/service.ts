@@ -86,16 +86,16 @@ export async function openService(options: {
   opened.defer(() => callLog.close());
   const { admit } = accounts;
   const { isInForce } = keyVerifier;
-  const delivering = clips.openDelivery({ ...core, links, openSigner });
+  const openedDelivery = clips.openDelivery({ ...core, links, openSigner });
   const api = openApi({
     store,
-    clips: delivering,
+    clips: openedDelivery,
     core,
     installs,
     provenance,
     onFault,
     accounts,
-    voiceManagement: keeping.createManagement(core, delivering.delivery),
+    voiceManagement: keeping.createManagement(core, openedDelivery.delivery),
     lexicons: keeping.lexicons,
     jobs: {
       speech: core.speech,

@@ -51,7 +51,7 @@ export interface Segment {
   isBackground?: boolean;
   /** Whether nothing is sent before the whole request is spoken, so that a suspect segment can be spoken again. */
   isHeld?: boolean;
-  /** Whether an earlier attempt produced faulty audio, or audio that the caller did not want. The engine should then speak differently if it can. */
+  /** Whether earlier audio was faulty, or the caller did not want it. The engine should speak differently if it can. */
   isAgain?: boolean;
   /** The result of the engine's `cloning.make`, for a voice that is a clone. `voice` is then not in `Engine.voices`. */
   clone?: Uint8Array;

@@ -20,9 +20,9 @@ import {
   type Scope,
 } from './caller.ts';
 
-// The text of a key: 64 characters in base 62 (0-9 A-Z a-z). The check digits reject mistyped keys
-// and identify leaked keys without a lookup. The stored hash is fast, because 256 random bits cannot be guessed and a
-// slow hash would invite denial of service.
+// The text of a key: 64 characters in base 62 (0-9 A-Z a-z). The check digits reject mistyped keys and identify leaked
+// keys without a lookup. The stored hash is fast, because 256 random bits cannot be guessed and a slow hash would invite
+// denial of service.
 //     snt_ 4fGh8Kd02Q _ 7hT...43 characters...x 1b2C3d
 //          |            |                       +-- check: CRC-32 (ISO-HDLC) of the text before it, 6 digits
 //          |            +-- secret: 43 digits, 256 bits

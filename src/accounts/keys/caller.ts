@@ -171,7 +171,7 @@ export function checkWithin(grant: KeyGrant, requested: KeyPermissions, violatio
   )
     exceeds('expires_in_days', 'the lifetime');
   checkLimits(requested.limits ?? {}, limits, violations);
-  checkScopes(grant, requested.scopes ?? [], violations);
+  checkGrantedScopes(grant, requested.scopes ?? [], violations);
 }
 
 /** Like `checkWithin`, but throws all violations. */
@@ -182,7 +182,7 @@ export function requireWithin(grant: KeyGrant, requested: KeyPermissions): void 
 }
 
 /** An unknown scope counts as a scope that the grant lacks. */
-function checkScopes({ scopes: granted }: KeyGrant, scopes: readonly string[], violations: Violations): void {
+function checkGrantedScopes({ scopes: granted }: KeyGrant, scopes: readonly string[], violations: Violations): void {
   const isMissing = (scope: string) => !granted.some((each) => each === scope);
   const missing = scopes.filter(isMissing);
   if (missing.length === 0) return;

@@ -41,7 +41,7 @@ export function claimsOfRules(
   return { iss, sub, email, email_verified, groups: named };
 }
 
-/** The scopes of bearer tokens and sessions, and the lifetime of tokens. A client may request a token with fewer scopes. */
+/** The scopes of bearer tokens and sessions, and the lifetime of tokens. A client may request fewer scopes. */
 export const keyTokens: { scopes: readonly Scope[]; seconds: number } = {
   scopes: ['keys:read', 'keys:write'],
   seconds: 900,

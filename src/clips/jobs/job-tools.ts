@@ -14,7 +14,7 @@ export interface JobTools {
   index: Pick<ClipRows, 'add' | 'find' | 'markDeleted' | 'markPurged' | 'expireAt'>;
   room: Pick<ClipRoom, 'reserve' | 'noteRemoved'>;
   limiter: Pick<Accounts['limiter'], 'takeSynthesis'>;
-  /** Returns the owner of a job, with the current permissions of its key. Throws a Failure if the key of the job is no longer valid. */
+  /** Returns the owner of a job, with the present permissions of its key. Throws a Failure if the key is not valid. */
   findCaller(job: Pick<JobRow, 'ownerId' | 'address'>): Promise<KeyCaller>;
   /** Signs finished files. Default: files have no manifest. */
   openSigner?: OpenSigner | undefined;

@@ -18,9 +18,9 @@ import { acceptWebSocket, checkUpgrade, fieldsOfMessage, type WebSocketPeer } fr
 
 // The messages of live speech over WebSocket, JSON in text frames:
 // {"type":"start","voice_id",...,"audio":"binary"|"json"}  {"type":"text","text"}  {"type":"flush"}
-// {"type":"interrupt","played_ms"?,"turn"?}  {"type":"end"}. The service answers with
-// {"type":"info"|"timestamps"|"mark"|"flushed"|"checked"|"interrupted"|"done"|"warning"|"error",...}. Audio is sent as base64 in
-// {"type":"audio"}, or as a binary frame, which belongs to the turn of the last `info`.
+// {"type":"interrupt","played_ms"?,"turn"?}  {"type":"end"}. The service answers with {"type":"info"|"timestamps"|"mark"|
+// "flushed"|"checked"|"interrupted"|"done"|"warning"|"error",...}. Audio is sent as base64 in {"type":"audio"}, or as a
+// binary frame, which belongs to the turn of the last `info`.
 
 const audioForms = ['binary', 'json'] as const;
 
@@ -154,7 +154,7 @@ const liveDocs: RouteDocs = {
   description:
     'Send text while it is written; audio starts at the first natural pause. Messages are JSON in text ' +
     'frames: `start` first, then `text`, `flush`, `interrupt` and `end`; audio comes in binary frames.',
-  scopes: scopesOf(SpeechService.method.liveSpeech),
+  scopes: scopesOf(liveSpeech),
   parameters: [queryParameter('ticket', 'A ticket instead of a key: see `createLiveTicket`.')],
   answers: { 101: { description: 'A WebSocket.' } },
   failures: ['invalid_request', 'stream_expired'],
@@ -166,7 +166,7 @@ const liveTicketDocs: RouteDocs = {
   summary: 'Create a ticket for a WebSocket in a browser',
   description:
     'A browser’s WebSocket cannot send an API key. The URL of a ticket opens one connection for live speech, within a minute.',
-  scopes: scopesOf(SpeechService.method.liveSpeech),
+  scopes: scopesOf(liveSpeech),
   answers: { 201: jsonAnswer('The ticket.', ticket.schema, ticket.example, ['Cache-Control']) },
   failures: ['overloaded'],
 };

@@ -198,7 +198,7 @@ const speechSchema: Schema = {
   },
 };
 const usual = { tag: 'OpenAI', bearer: 'key', isOpenAi: true } as const;
-const listing = { ...usual, scopes: scopesOf(VoiceService.method.listVoices), failures: [] } as const;
+const listing = { ...usual, scopes: scopesOf(listVoices), failures: [] } as const;
 
 const voice = describeObject('OpenAiVoice', {
   id: [text('Id or alias of the voice.'), 'clara'],
@@ -224,7 +224,7 @@ const openAiDocs = {
     summary: 'Create speech as OpenAI’s API does',
     description:
       'The sample rate is 24 000 Hz. Send the API key as a bearer token or in X-API-Key. Failures have the form of OpenAI’s errors.',
-    scopes: scopesOf(SpeechService.method.streamSpeech),
+    scopes: scopesOf(streamSpeech),
     body: { schema: speechSchema, examples: { plain: { model: 'tts-1', input: 'Hello.', voice: 'clara' } } },
     answers: {
       200: {

@@ -160,10 +160,10 @@ export async function openTestGateway(
   const openOwnJobs = (own?: OwnJobs) => openJobHandlers(jobsOptions(own));
   const readOwn = options.readOwnCertificates ?? (async () => (openSigner ? certificatesOf(openSigner) : []));
   const onCallEnd = (call: EndedCall) => void calls.push(call);
-  const delivering = storedClips.openDelivery({ speech, voices, links, openSigner });
+  const openedDelivery = storedClips.openDelivery({ speech, voices, links, openSigner });
   const api = openApi({
     store,
-    clips: delivering,
+    clips: openedDelivery,
     jobs: jobsOptions({ chaptersMax: options.jobChaptersMax ?? 4 }),
     running: { admit: realAdmit, isInForce: keyVerifier.isInForce, onCallEnd, timeLimits },
     core: { engines, voices, speech },
@@ -176,7 +176,7 @@ export async function openTestGateway(
       webhookSecrets: createWebhookSecrets({ rows: createWebhookRows(store), seal }),
     },
     installs,
-    voiceManagement: keeping.createManagement({ engines, voices, guards, schedule, speech }, delivering.delivery),
+    voiceManagement: keeping.createManagement({ engines, voices, guards, schedule, speech }, openedDelivery.delivery),
     lexicons: keeping.lexicons,
     onFault,
     provenance: { inspect: createInspect(readOwn, rows) },

@@ -212,12 +212,13 @@ export class ResumableStream {
   }
 }
 
-// All speech streams that are running or can be resumed, within a shared memory limit. Running streams have equal
-// shares. Ended streams are discarded first, starting with the oldest of the key that has most of them.
-
-/** Freed at once when the memory is full, because all streams are looked at for it. */
+/** Bytes that are freed at once when the memory is full, because freeing looks at all streams. */
 const roomBytes = eventBytesMax / 16;
 
+/**
+ * All speech streams that are running or can be resumed, within a shared memory limit. Running streams have equal
+ * shares. Ended streams are discarded first, starting with the oldest of the key that has most of them.
+ */
 export class ResumableStreams {
   readonly #running = new Map<string, ResumableStream>();
   /** Ended streams, in the order in which they ended. */
@@ -286,7 +287,7 @@ export class ResumableStreams {
     if (this.#heldBytes <= eventBytesMax) return;
     const ofKeys = [...Map.groupBy(this.#ended.values(), ({ holders }) => holders[0]).values()];
     while (this.#heldBytes > eventBytesMax - roomBytes) {
-      const most = ofKeys.reduce((most, each) => (each.length > most.length ? each : most), []);
+      const most = ofKeys.reduce((longest, each) => (each.length > longest.length ? each : longest), []);
       const oldest = most.shift();
       if (!oldest) return;
       oldest.drop(undefined);

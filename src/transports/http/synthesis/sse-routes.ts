@@ -163,7 +163,7 @@ export function addSseRoutes(
   app: FastifyInstance,
   { speech, admission, eventSender, tickets, isStrict, baseUrl }: RouteTools,
 ): void {
-  const onRequest = admission.admitTo(SpeechService.method.streamSpeech);
+  const onRequest = admission.admitTo(streamSpeech);
   const read = (request: FastifyRequest) => readEventBody(fieldsOf(request), isStrict);
 
   app.post(url, documented(streamByBodyDocs, onRequest), (request, reply) =>
