@@ -3,21 +3,14 @@
 // Markup
 
 export { pausesMsMax, withoutVendorTags } from './text/inline-tags.ts';
-export {
-  type Emphasis,
-  type MarkedText,
-  MarkupFault,
-  positionIn,
-  type RunStyle,
-  type VoiceName,
-} from './text/marked-text.ts';
-export { isSsml, type MarkupKind, readMarkup, readSsml } from './text/ssml.ts';
+export { type MarkedText, MarkupFault, type RunStyle, type VoiceName } from './text/marked-text.ts';
+export { isSsml, type MarkupKind, readMarkup } from './text/ssml.ts';
 
 // Segments
 
 export { PartCutter } from './text/part-cutter.ts';
-export type { Break, Cut, Span } from './text/segment.ts';
-export { createLayout, createTextCutter, type Diction, type LaidItem, type TextCut } from './text/text-cutter.ts';
+export type { Cut, Span } from './text/segment.ts';
+export { type Diction, openTextCutter, type TextCut } from './text/text-cutter.ts';
 export { breakStrength } from './text/tokenize.ts';
 
 // What is said instead of the written text
@@ -33,7 +26,7 @@ export { normalizeText } from './text/normalize-text.ts';
 
 // What was heard
 
-export { compareWords, type WordDifference } from './text/compare-words.ts';
+export { compareWords } from './text/compare-words.ts';
 
 // Languages
 
@@ -42,4 +35,4 @@ export { splitRuns } from './text/split-runs.ts';
 
 // The notice that the voice is synthetic
 
-export { disclosureIn, withDisclosure } from './text/disclosure.ts';
+export { withDisclosure } from './text/disclosure.ts';

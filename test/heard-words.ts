@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Pcm } from '../src/platform/pcm.ts';
 import { openTranscriber } from '../src/speech.ts';
-import { compareWords, type WordDifference } from '../src/text.ts';
+import { compareWords, type WordDifference } from '../src/text/compare-words.ts';
 
 export interface HeardWords {
   sentences: number;

@@ -1,5 +1,4 @@
 // Handlers for lexicons: callers list, create, replace and delete the lexicons that they may use.
-
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import {
   type CreateLexiconRequest,

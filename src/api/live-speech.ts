@@ -4,7 +4,7 @@ import { type LiveSpeechRequest, LiveSpeechRequestSchema, LiveStartSchema } from
 import { checkRules, Violations } from '../contract.ts';
 import { Failure } from '../platform/errors.ts';
 import { type FileOfTurns, type LiveTurn, type Plan, type Speech, toRequest } from '../speech.ts';
-import { disclosureIn } from '../text.ts';
+import { withDisclosure } from '../text.ts';
 import type { Call } from './call.ts';
 import { liveStartMs } from './call-limits.ts';
 import { type LiveEvent, type LiveInput, LiveSession } from './live-session.ts';
@@ -61,7 +61,7 @@ export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions
       const languageOf = (voiceId: string) => plans.get(voiceId)!.main.languageCode;
       const session = new LiveSession({ call, start, languageOf, speakTurn });
       if (start.disclosure) {
-        await session.handle({ type: 'text', text: disclosureIn(languageOf(start.voiceId)) });
+        await session.handle({ type: 'text', text: withDisclosure('', false, languageOf(start.voiceId)) });
         await session.handle({ type: 'flush' });
       }
       readInputs(session, given, planVoice).catch((error: unknown) => session.fail(error));

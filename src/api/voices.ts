@@ -1,5 +1,4 @@
 // Handlers for voices: callers list, preview, create, clone, change and delete the voices that they may use.
-
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import {

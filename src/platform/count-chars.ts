@@ -34,3 +34,15 @@ export function createOffsets(source: string): OffsetOf {
   }
   return (index) => offsets[index]!;
 }
+
+/** Line and column of an index. Lines end as in XML: with CR, LF or both. */
+export function positionIn(source: string, at: number): { line: number; column: number } {
+  let line = 1;
+  let start = 0;
+  for (const { 0: end, index } of source.matchAll(/\r\n|[\r\n]/g)) {
+    if (index + end.length > at) break;
+    line++;
+    start = index + end.length;
+  }
+  return { line, column: countCharsBetween(source, start, at) + 1 };
+}

@@ -4,8 +4,9 @@
 // text is spoken plainly and the feature is reported as ignored.
 import { joinOrigins, type Origin, sourceTypes } from '../audio.ts';
 import type { EngineCapabilities, Segment, Voice } from '../engines.ts';
+import { positionIn } from '../platform/count-chars.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
-import { type Diction, type MarkedText, positionIn, type RunStyle, type TextCut, type VoiceName } from '../text.ts';
+import type { Diction, MarkedText, RunStyle, TextCut, VoiceName } from '../text.ts';
 import { autoLanguage, languageCodeDefault, ownLanguage, speakingRates } from './fields.ts';
 import type { SpeechRequest } from './request.ts';
 import type { VoiceStatus } from './stored-voices.ts';

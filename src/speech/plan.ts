@@ -8,7 +8,7 @@ import { audioFormats, type FormatName } from '../audio.ts';
 import { Failure } from '../platform/errors.ts';
 import { createId } from '../platform/runtime/id.ts';
 import { ownTurn } from '../platform/runtime/steps.ts';
-import { createLayout, createTextCutter, inspectScripts, type LaidItem, type MarkedText } from '../text.ts';
+import { inspectScripts, type MarkedText, openTextCutter } from '../text.ts';
 import {
   bestCasting,
   type Casting,
@@ -18,7 +18,6 @@ import {
   type Marking,
   originOf,
   type PlannedCut,
-  type Rendering,
 } from './cast.ts';
 import { autoLanguage } from './fields.ts';
 import { hashOfSound, type SpeechRequest } from './request.ts';
@@ -160,7 +159,7 @@ export async function createPlan(given: SpeechRequest, caller: Caller, tools: Pl
     const ignored = new Set<string>(read.isIncomplete ? ['lexicon'] : []);
     const markLanguages = createLanguageMarker(request);
     const ignore = (what: string) => ignored.add(what);
-    const cutting = { request, casting, markLanguages, ignore, cutText: createTextCutter() };
+    const cutting = { request, casting, markLanguages, ignore, openCuts: openTextCutter() };
     const { cuts, isSpoken } = await cutTexts(read, cutting, true);
     const warnings: Warning[] = isSpoken ? [] : ['nothing_spoken'];
     if (isForeign) warnings.push('transliterated');
@@ -179,8 +178,8 @@ export async function createPlan(given: SpeechRequest, caller: Caller, tools: Pl
     const markLanguages = createLanguageMarker(request);
     const readPart = createReader(markLanguages);
     const ignore = (what: string) => warn(`ignored:${what}`);
-    const cutText = createTextCutter({ state: { fence: '', within: false }, isDivided: feed.isDivided });
-    const cutting = { request, casting, markLanguages, ignore, cutText };
+    const openCuts = openTextCutter({ state: { fence: '', within: false }, isDivided: feed.isDivided });
+    const cutting = { request, casting, markLanguages, ignore, openCuts };
     let said = '';
     let isAnySpoken = false;
     for (let i = 0; ; i++) {
@@ -231,29 +230,30 @@ interface Cutting {
   request: SpeechRequest;
   casting: Casting;
   markLanguages: LanguageMarker;
-  cutText: ReturnType<typeof createTextCutter>;
+  openCuts: ReturnType<typeof openTextCutter>;
   /** Called with the name of markup, or of a field, that has no effect. */
   ignore(what: string): void;
 }
 
 /** Cuts texts that have been read. The last of them may end the request. */
 async function cutTexts({ cast, texts, lexiconVersions }: ReadTexts, cutting: Cutting, isEnd: boolean) {
-  const { request, markLanguages, cutText } = cutting;
-  const layOut = createLayout(createRenderings({ cast, ...cutting }), cutting.ignore);
+  const { request, markLanguages, openCuts, ignore } = cutting;
+  const cutText = openCuts(createRenderings({ cast, ...cutting }), ignore);
   const hasLanguages = lexiconVersions.length > 0;
   // The whole text is checked before the first audio, because warnings precede the audio. Guessing the languages is
   // slow, so it is deferred if no warning depends on the languages.
   const isLater = request.languageCode === autoLanguage && !hasLanguages && !texts.some(hasMarkup);
-  const rendered: { text: MarkedText; items: Iterable<LaidItem<Rendering>> }[] = [];
+  const cuts: Generator<PlannedCut | undefined, undefined>[] = [];
   for (const text of texts) {
-    const items = () => layOut(hasLanguages ? text : markLanguages(text, cast));
-    if (isLater) layOut(text);
-    else if (rendered.length > 0) await ownTurn();
-    rendered.push({ text, items: isLater ? later(items) : items() });
+    const endsRequest = isEnd && cuts.length === texts.length - 1;
+    const cut = () => cutText(hasLanguages ? text : markLanguages(text, cast), endsRequest);
+    // The cuts are not read: the text is laid out for its warnings.
+    if (isLater) cutText(text, endsRequest);
+    else if (cuts.length > 0) await ownTurn();
+    cuts.push(isLater ? later(cut) : cut());
   }
   function* steps(): Generator<PlannedCut | undefined, undefined> {
-    for (const [i, { text, items }] of rendered.entries())
-      yield* cutText(text, items, isEnd && i === rendered.length - 1);
+    for (const each of cuts) yield* each;
   }
   return peekSpoken(steps());
 }
@@ -319,7 +319,7 @@ const unsupportedText = ({ voiceId }: SpeechRequest, field: string, foreign: rea
 const hasMarkup = ({ items }: MarkedText): boolean =>
   items.some((item) => item.kind === 'pause' || item.isLiteral || item.pieces.some(({ said }) => said));
 
-function* later<T>(make: () => Iterable<T>): Generator<T> {
+function* later<T>(make: () => Iterable<T>): Generator<T, undefined> {
   yield* make();
 }
 

@@ -4,7 +4,6 @@ import { type AudioPipeline, audioFormats, type FormatName, type Origin, openAud
 import type { SpokenPcm, WordTime } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
 import { join } from '../platform/pcm.ts';
-import type { Break } from '../text.ts';
 import type { PlannedCut, Rendering } from './cast.ts';
 import { autoLanguage } from './fields.ts';
 import type { FileOfTurns } from './live-turn.ts';
@@ -23,7 +22,7 @@ import {
 } from './word-timing.ts';
 
 /** Longest silence kept on either side of a cut, at normal speed. After a sentence, the engine's silence is kept. */
-const pauseSecondsMax: Record<Break, number> = { paragraph: Infinity, sentence: Infinity, clause: 0.1, word: 0.02 };
+const pauseSecondsMax = { paragraph: Infinity, sentence: Infinity, clause: 0.1, word: 0.02 };
 /** Longest silence before the first sound. More silence would delay the speech. */
 const startSecondsMax = 0.025;
 /** Silence after the last sound. */
@@ -327,7 +326,8 @@ export class RequestSound {
 
   #trimmerFor({ breakBefore, cut, pauseBeforeMs, pauseAfterMs, rendering }: PlannedCut, rateHz: number): SeamTrimmer {
     const { engineRate, tempo, binding } = rendering!;
-    const seconds = (at: Break | undefined) => (at ? pauseSecondsMax[at] / engineRate : Infinity);
+    const seconds = (at: keyof typeof pauseSecondsMax | undefined) =>
+      at ? pauseSecondsMax[at] / engineRate : Infinity;
     const leadSecondsMax = this.#trail ? seconds(breakBefore) : startSecondsMax * tempo;
     const shortestMs = Math.min(pauseBeforeMs || Infinity, pauseAfterMs || Infinity);
     return new SeamTrimmer({

@@ -21,7 +21,7 @@ import type { Voice } from '../engines.ts';
 import { countChars } from '../platform/count-chars.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
 import { toLanguageCode } from '../platform/language-code.ts';
-import { type MarkedText, MarkupFault, type MarkupKind, pausesMsMax, readMarkup, readSsml } from '../text.ts';
+import { type MarkedText, MarkupFault, type MarkupKind, pausesMsMax, readMarkup } from '../text.ts';
 import {
   autoLanguage,
   type CaptionKind,
@@ -232,7 +232,7 @@ function readTexts(source: TextSource, limits: TextLimits, violations: Violation
   const isMarked = field === 'ssml' || markup !== undefined;
   const read = (path: string, one: string | undefined, charsMax: number) => {
     if (one === undefined && !source.given.includes(path)) violations.report(path, 'required', 'is required');
-    const parse = () => (field === 'ssml' ? readSsml(one ?? '') : readMarkup(one ?? '', markup));
+    const parse = () => readMarkup(one ?? '', field === 'ssml' ? 'document' : markup);
     return readText(path, one ?? '', { charsMax, isMarked, parse }, violations);
   };
   const { charsMax, chunksMax, chunkCharsMax, totalCharsMax } = limits;

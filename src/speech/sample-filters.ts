@@ -3,7 +3,6 @@
 import { fromDb } from '../audio.ts';
 import type { WordTime } from '../engines.ts';
 import { join } from '../platform/pcm.ts';
-import type { Emphasis } from '../text.ts';
 import type { PlannedCut } from './cast.ts';
 
 /** The offset of some voices varies. The filter attenuates by 0.2 dB at 85 Hz, the lowest pitch of most men. */
@@ -37,7 +36,7 @@ export class DcFilter {
   }
 }
 
-const gainsDb: Readonly<Record<Emphasis, number>> = { strong: 5, moderate: 3, reduced: -4 };
+const gainsDb = { strong: 5, moderate: 3, reduced: -4 };
 /** Duration of a change of level. An abrupt change would be audible as a click. */
 const rampSeconds = 0.015;
 

@@ -47,10 +47,10 @@ export function disclosureIn(languageCode: string): string {
 /** A document type and the root element's opening tag. */
 const opening = /(?:<![^>]*>\s*)*<(\w+:)?speak\b(?:"[^"]*"|'[^']*'|[^'">])*>/y;
 
-/** Adds the disclosure as a paragraph before the text. */
+/** Adds the disclosure as a paragraph before the text. An empty text becomes the disclosure. */
 export function withDisclosure(text: string, isMarked: boolean, languageCode: string): string {
   const sentence = disclosureIn(languageCode);
-  if (!isMarked || !isSsml(text)) return `${sentence}\n\n${text}`;
+  if (!isMarked || !isSsml(text)) return text === '' ? sentence : `${sentence}\n\n${text}`;
   const prolog = prologEnd(text);
   const [tag, prefix = ''] = matchAt(opening, text, prolog) ?? [];
   if (tag === undefined || tag.endsWith('/>')) {

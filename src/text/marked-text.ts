@@ -1,7 +1,7 @@
 // Marked text: runs that are each spoken by one voice in one way, with pauses between them. Readers of markup (ssml.ts,
 // inline-tags.ts) produce marked text, and src/speech plans from it. Plain text is a single run. Ranges are UTF-16
 // indices into the source. Voices are only names here.
-import { countChars, countCharsBetween } from '../platform/count-chars.ts';
+import { countChars, positionIn } from '../platform/count-chars.ts';
 
 export interface MarkedText {
   /** The text as the caller sent it. */
@@ -182,16 +182,4 @@ export class MarkupFault extends Error {
     const { line, column } = positionIn(source, at);
     super(`line ${line}, column ${column}: ${what}`);
   }
-}
-
-/** Line and column of an index. Lines end as in XML: with CR, LF or both. */
-export function positionIn(source: string, at: number): { line: number; column: number } {
-  let line = 1;
-  let start = 0;
-  for (const { 0: end, index } of source.matchAll(/\r\n|[\r\n]/g)) {
-    if (index + end.length > at) break;
-    line++;
-    start = index + end.length;
-  }
-  return { line, column: countCharsBetween(source, start, at) + 1 };
 }

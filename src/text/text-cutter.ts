@@ -33,7 +33,7 @@ interface LaidRun<M extends Diction> {
   flat: FlatText | undefined;
 }
 
-export type LaidItem<M extends Diction> = LaidRun<M> | { pauseMs: number };
+type LaidItem<M extends Diction> = LaidRun<M> | { pauseMs: number };
 
 /** Longest text that is spoken from phonemes. A longer text is spoken plainly, because it may have to be divided. */
 const phonemeTextCharsMax = 30;
@@ -42,7 +42,7 @@ const phonemeTextCharsMax = 30;
  * Returns a function that lays out the items of a text. `renderingOf` returns the same object for styles that are spoken
  * in the same way. `ignore` is called with the name of markup that has no effect.
  */
-export function createLayout<M extends Diction>(renderingOf: (style: RunStyle) => M, ignore: (what: string) => void) {
+function createLayout<M extends Diction>(renderingOf: (style: RunStyle) => M, ignore: (what: string) => void) {
   const aliases = new Map<Diction, Map<Said, Replaced>>();
   /** Caches the replacements for aliases, because a lexicon may apply an alias many times. */
   const replacementOf = (said: Said, written: string, diction: Diction): Replaced => {
@@ -153,11 +153,15 @@ interface TextCutterOptions {
 /** Maximum length of the first segment, which is short so that audio begins soon. */
 const firstCharsMax = 60;
 
-export function createTextCutter({ state, isDivided: isPart }: TextCutterOptions = {}) {
+/**
+ * Opens the cutter of consecutive texts. Texts with the same voices share a function that lays out a text at once, and
+ * returns its cuts. `renderingOf` and `ignore` are those of `createLayout`.
+ */
+export function openTextCutter({ state, isDivided: isPart }: TextCutterOptions = {}) {
   let chunkIndex = -1;
   let cutsBefore = 0;
   let breakBefore: Break | undefined;
-  return function* cutText<M extends Diction>(
+  function* cutItems<M extends Diction>(
     text: MarkedText,
     items: Iterable<LaidItem<M>>,
     endsRequest: boolean,
@@ -208,6 +212,10 @@ export function createTextCutter({ state, isDivided: isPart }: TextCutterOptions
     const last = { ...held!, charsBegun: text.chars, chunkCharsBegun: whole, endsChunk: true, endsRequest };
     yield last;
     breakBefore = last.cut?.breakAfter ?? breakBefore;
+  }
+  return <M extends Diction>(renderingOf: (style: RunStyle) => M, ignore: (what: string) => void) => {
+    const layOut = createLayout(renderingOf, ignore);
+    return (text: MarkedText, endsRequest: boolean) => cutItems(text, layOut(text), endsRequest);
   };
 }
 

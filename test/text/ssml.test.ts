@@ -1,6 +1,7 @@
 // Tests SSML as text: the spoken text, refusals with their position, and the effect of each element.
 import { expect, test } from 'vitest';
-import { type MarkedText, MarkupFault, positionIn } from '../../src/text/marked-text.ts';
+import { positionIn } from '../../src/platform/count-chars.ts';
+import { type MarkedText, MarkupFault } from '../../src/text/marked-text.ts';
 import { isSsml, readSsml } from '../../src/text/ssml.ts';
 import { malformedDocuments, writeDocument } from './malformed-ssml.ts';
 import { createRandom } from './random-text.ts';

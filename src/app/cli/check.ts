@@ -1,12 +1,11 @@
 // `sonant check FILE --text FILE`: prints where a recording does not say its text. A transcription server hears the
 // recording.
-
 import { readFile } from 'node:fs/promises';
 import { decodeRecording } from '../../audio.ts';
 import { toLanguageCode } from '../../platform/language-code.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import { openTranscriber } from '../../speech.ts';
-import { compareWords, type WordDifference } from '../../text.ts';
+import { compareWords } from '../../text.ts';
 import { type Command, formatTable, jsonFlag, onlyArgument, option, parseCommandArgs, UsageError } from './command.ts';
 
 const options = {
@@ -49,7 +48,13 @@ recording: set SONANT_TRANSCRIPTION_URL.`,
     const listed = differences.map((each) => ({ ...each, start: heard.starts.get(each.heardFrom) ?? null }));
     if (values.json)
       print(JSON.stringify({ suspect: isSuspect, words, heard: heard.text, differences: listed }, null, 2));
-    else print(describe(words, listed, isSuspect));
+    else {
+      const rows = listed.map(({ kind, expected, heard, from, start }) => {
+        const time = start === null ? '' : `${start.toFixed(1)} s`;
+        return [time, String(from), kind, expected || '-', heard || '-'];
+      });
+      print(describe(words, rows, isSuspect));
+    }
     return isSuspect ? 1 : 0;
   },
 };
@@ -59,19 +64,8 @@ const readFileOf = (path: string): Promise<Buffer> =>
     throw new UsageError(`cannot read ${path}: ${reasonOf(error)}`);
   });
 
-function describe(
-  words: number,
-  differences: readonly (WordDifference & { start: number | null })[],
-  isSuspect: boolean,
-): string {
-  if (differences.length === 0) return `The recording says all ${words} words of the text.`;
-  const rows = differences.map(({ kind, expected, heard, from, start }) => [
-    start === null ? '' : `${start.toFixed(1)} s`,
-    String(from),
-    kind,
-    expected || '-',
-    heard || '-',
-  ]);
+function describe(words: number, rows: readonly string[][], isSuspect: boolean): string {
+  if (rows.length === 0) return `The recording says all ${words} words of the text.`;
   const verdict = isSuspect ? 'Listen to these places.' : 'The recognizer has probably misheard these words.';
   return `${formatTable([['TIME', 'OFFSET', 'DIFFERENCE', 'TEXT', 'HEARD'], ...rows])}\n${verdict}`;
 }

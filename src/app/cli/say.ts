@@ -1,5 +1,4 @@
 // `sonant say`: speaks a text from an argument, a file or standard input into a file, a pipe or a player.
-
 import { isUtf8 } from 'node:buffer';
 import { constants, createReadStream, existsSync, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';

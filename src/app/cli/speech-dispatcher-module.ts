@@ -6,7 +6,6 @@
 //                                    701 BEGIN
 //                                    705-bits=16 ... 705-AUDIO (NUL, samples) 705 AUDIO
 //                                    702 END
-
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StreamSpeechRequestSchema } from '../../../gen/sonant/v1/speech_pb.ts';

@@ -1,6 +1,5 @@
 // `sonant voice`: lists voices, and blends, exports, imports, changes and deletes stored voices. `voice-models.ts` has
 // the actions get, models and remove; `voice-names.ts` has default and alias.
-
 import { readFile, writeFile } from 'node:fs/promises';
 import type { DescMethodUnary } from '@bufbuild/protobuf';
 import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';

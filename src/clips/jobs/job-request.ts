@@ -7,11 +7,11 @@ import {
 } from '../../../gen/sonant/v1/job_service_pb.ts';
 import { SynthesizeSpeechRequestSchema } from '../../../gen/sonant/v1/speech_pb.ts';
 import { type Violations, writeMessage } from '../../contract.ts';
-import { countChars, cutText } from '../../platform/count-chars.ts';
+import { countChars, cutText, positionIn } from '../../platform/count-chars.ts';
 import { Failure, type FieldReason, type FieldViolation } from '../../platform/errors.ts';
 import { inSteps, type Steps } from '../../platform/runtime/steps.ts';
 import { readRequest, type SpeechRequest } from '../../speech.ts';
-import { isSsml, positionIn } from '../../text.ts';
+import { isSsml } from '../../text.ts';
 import {
   chapterGapSecondsDefault,
   coverBytesMax,

@@ -1,5 +1,4 @@
 // The process that reads one book from its standard input; see read-book.ts.
-
 import { once } from 'node:events';
 import { Socket } from 'node:net';
 import { basename, extname } from 'node:path';

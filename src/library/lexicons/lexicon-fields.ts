@@ -1,6 +1,5 @@
 // Checks lexicon fields beyond the contract's rules. Entries arrive as messages or as a PLS document, and both forms
 // follow the same rules.
-
 import { createHash } from 'node:crypto';
 import type { Message } from '@bufbuild/protobuf';
 import {

@@ -1,6 +1,5 @@
 // The lexicon routes that differ from the contract: lexicons can also be read and written as PLS documents, and request
 // bodies may have more values than usual.
-
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { create, type DescMethod } from '@bufbuild/protobuf';
