@@ -1,6 +1,6 @@
 // Tables in source code, written as rows of a key and its words.
 
-/** Parses rows of "key = words", separated by semicolons or line ends. */
+/** Parses rows of "key = words", separated by semicolons or line ends; the words may be empty. */
 export const toRows = (rows: string): (readonly [key: string, words: string])[] =>
   rows
     .split(/[;\n]/)

@@ -86,7 +86,7 @@ export interface LanguageTable {
     range: string;
     /** Word between a number and the next one, as in 2-3. Default: `range`. */
     next?: string;
-    /** Word between the numbers of a score or ratio such as 3:1. Default: `range`. */
+    /** Word between the numbers of a score or ratio such as 3:1, and 3 : 1 unless it is empty. Default: `range`. */
     ratio?: string;
     /** A noun such as "f vez, veces" for 10x, and the word for x between two lengths. Default: the noun. */
     times?: string;

@@ -7,10 +7,9 @@ import { matchAt } from './rule.ts';
 const formulaPattern =
   /\$\$?(?![\s\d$]{0,40}\$)(?!\s)([^$\n]{1,300})(?<!\s)\$\$?(?!\d)|\\\(((?:[^\n\\]|\\[^\n\\()[\]]){1,300})\\\)|\\\[((?:[^\n\\]|\\[^\n\\()[\]]){1,300})\\\]/y;
 /** What distinguishes a formula from a text between two prices. */
-const mathPattern = /[\\^_=<>]|^\s*\p{L}\s*$/u;
+const mathPattern = /[\\^_=<>]|^\s*\p{L}\s*$|^\d{0,3}[a-z]{1,3}(?: ?[-+] ?\d{0,3}[a-z]{0,3}){0,6}$/u;
 
 const commands = new Map(toRows(symbols.latex));
-const superscripts = '⁰¹²³⁴⁵⁶⁷⁸⁹⁻';
 
 /** The end of the formula at `at`; undefined if no formula begins there. */
 export function formulaEnd(text: string, at: number): number | undefined {
@@ -36,11 +35,13 @@ export function readFormula(written: string): string {
     .replace(/\\([%&])|\\./g, ' $1')
     .replace(/(?<=[∫∑∏] )_(?:\{([^{}]{0,60})\}|(.)) ?\^(?:\{([^{}]{0,60})\}| ?(.))/gu, ' ↧ $1$2 ↥ $3$4 ↤ ')
     .replace(/ ?\^(?:\{(-?\d{1,4})\}|(\d))/g, (_, many = '', one = '') =>
-      [...(many + one)].map((sign) => superscripts['0123456789-'.indexOf(sign)]).join(''),
+      [...(many + one)].map((sign) => '⁰¹²³⁴⁵⁶⁷⁸⁹⁻'['0123456789-'.indexOf(sign)]).join(''),
     )
+    .replace(/\^\{([^{}]{1,60})\}/g, ' ^ $1 ')
     .replace(/_(?:\{([^{}]{0,60})\}|(\S))/g, ' $1$2')
     .replace(/[{}]/g, '')
-    .replace(/(?<=[\p{L}\d])(?=\p{L})|(?<=\p{L})(?=\d)/gu, ' ')
+    .replace(/(?<=\p{L})(?=[\p{L}\d])/gu, ' ')
+    .replace(/(?<=\d)(?=\p{L})/gu, ' ⟜ ')
     .replace(/(?<!\^) ?[-−] ?(?=\S)/g, ' − ')
     .replace(/ ?([=+×÷±≤≥≠≈→<>]) ?/g, ' $1 ')
     .replace(/\0(\d+)\0/g, (_, index: string) => words[Number(index)]!)

@@ -32,7 +32,7 @@ function versionRule(v: Verbalizer): Rule {
   // A version follows in the same sentence: from v2.9.1 to 2.10.
   const isAfter = new RegExp(String.raw`${start}(?:\d{1,6}(?:\.\d{1,6}){1,6}[^\d.!?]{1,24}){1,3}$`, 'iu');
   const isOther = new RegExp(
-    String.raw`^(?:\.(?: ?[\p{Ll}\d])| ?(?:${v.table.time.suffix ?? '(?!)'}|${v.nouns.unitSource})(?!\p{L}))`,
+    String.raw`^(?:\.(?: ?[\p{Ll}\d])| ?(?:${v.table.time.suffix ?? '(?!)'}|${v.nouns.unitSource})(?!['\p{L}]))`,
     'u',
   );
   return rule(
@@ -154,7 +154,7 @@ function timeRules(v: Verbalizer): Rule[] {
 function moneyRules(v: Verbalizer): Rule[] {
   const { signSource, codeSource, magnitudeSource } = v.nouns;
   const currency = `(${signSource}|${codeSource})`;
-  const scale = magnitudeSource === '' ? '' : `(?: ?(${magnitudeSource})${endSource})?`;
+  const scale = magnitudeSource === '' ? '' : `(?: ?(${magnitudeSource})${endSource}(?!\\.\\p{Lu}))?`;
   const say = (amount: string, magnitude: string | undefined, written: string, place?: Place) => {
     const inCase = place && v.agreement.caseAt(place, amount);
     const noun = magnitude === undefined ? undefined : v.nouns.magnitude(magnitude);
@@ -300,12 +300,10 @@ export const signedMoneyRuleFor = (v: Verbalizer): Rule => moneyRules(v)[1]!;
  * begins with a separator, because digits that could belong to two groups would be tried in every division.
  */
 export const phoneRuleFor = (v: Verbalizer): Rule =>
-  startingWith(
-    v.table.numbers.phone === undefined ? /[+(0]/ : /[+(\d]/,
-    rule(
-      String.raw`(?<![\p{L}\d.,])(?:\+[1-9]\d{0,75}(?: ?\(0\)\d{0,72})?(?:(?=[ ./()-])\)?[ ./-]?\(?\d{1,72}){0,6}\)?|0\d(?:\.\d\d){4}|0 \d{3}(?: \d{2,3}){2,3}|\(?0\d{1,6}\)?(?:[ /-]{1,3}\d{1,12}){1,6}${v.table.numbers.phone === undefined ? '' : `|${v.table.numbers.phone}`})(?![\d\p{L}]|[.,:]\d)`,
-      ([written]) => (written.replace(/\D/g, '').length < 6 ? undefined : v.telephone(written)),
-    ),
+  ruleAt(
+    /[+(\d]/,
+    String.raw`(?<![\p{L}\d.,])(?:\+[1-9]\d{0,75}(?: ?\(0\)\d{0,72})?(?:(?=[ ./()-])\)?[ ./-]?\(?\d{1,72}){0,6}\)?|0\d(?:\.\d\d){4}|0 \d{3}(?: \d{2,3}){2,3}|\(?0\d{1,6}\)?(?:[ /-]{1,3}\d{1,12}){1,6}|(?<=(?<!\p{L})[A-Z]{1,2}\d{2,3} )\d{4}(?: \d{4}){2,6}(?: \d{1,4})?${v.table.numbers.phone === undefined ? '' : `|${v.table.numbers.phone}`})(?![\d\p{L}]|[.,:]\d)`,
+    ([written]) => (written.replace(/\D/g, '').length < 6 ? undefined : v.telephone(written)),
   );
 
 function plainRules(v: Verbalizer): Rule[] {
@@ -321,7 +319,7 @@ function plainRules(v: Verbalizer): Rule[] {
   const isCounting = new RegExp(`^ (?!(?:${alone})(?!\\p{L}))\\p{L}`, 'u');
   const number = rule(`(${amountSource})`, ([, written], place) => {
     const after = textAfter(place, written!.length, 40);
-    const isScore = /\d ?[-–:] ?$/.test(textBefore(place, 4)) && written!.length === 1;
+    const isScore = (written!.length === 1 ? /(?:\d ?[-–:] ?|\p{L}-?)$/u : /\p{L}-?$/u).test(textBefore(place, 4));
     const counting = () => (isFeminine.test(after) ? 'f' : isCounting.test(after) ? 'm' : 'cardinal');
     const gender = v.agreement.genderAt(place, written!) ?? (isScore ? 'cardinal' : counting());
     return v.numeral(written!, v.formOf(gender, v.agreement.caseAt(place, written!)));
@@ -329,7 +327,7 @@ function plainRules(v: Verbalizer): Rule[] {
   const { range, ratio = range } = v.table.numbers;
   const result = rule(
     String.raw`(\d{1,3}):(\d{1,3})(?![\d:])`,
-    ([, first, second]) => `${v.numeral(first!)} ${ratio} ${v.numeral(second!, v.formOf('cardinal', 'gen'))}`,
+    ([, first, second]) => `${v.numeral(first!)} ${ratio || range} ${v.numeral(second!, v.formOf('cardinal', 'gen'))}`,
   );
   return [startingWith(/\./, dotted), startingWith(/:/, result), year, number];
 }

@@ -53,7 +53,7 @@ function sharedRulesOf(v: Verbalizer, signs: ReadonlyMap<string, string>): RuleL
       signedMoneyRuleFor(v),
       ...fractionRulesFor(v),
       perRule(v),
-      startingWith(/[§±]/, abbreviationRules(v)[0]!),
+      startingWith(/[§±→²³]/, abbreviationRules(v)[0]!),
       ...joiningRules(v, signs),
       startingWith(/[\^⁺⁻⁰¹²³⁴-⁹]/, powerRuleFor(v, signs)),
       topicRule(v),
@@ -97,13 +97,13 @@ function perRule(v: Verbalizer): Rule {
     const raised = power === undefined || area ? '' : ` ${v.table.units.marks?.squared ?? squared.get(power)}`;
     const { per, per_price = per } = v.table.numbers;
     const isPrice = isCurrency.test(textBefore(place, 4));
-    return name === undefined ? undefined : `${isPrice ? per_price : per} ${name}${raised}`;
+    return name === undefined ? undefined : v.correct(`${isPrice ? per_price : per} ${name}${raised}`);
   });
 }
 
 /** Rules for "/100 km" after a measure, and for the dot of a product, as in 3·10⁸. */
 function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[] {
-  const { per, per_many = per } = v.table.numbers;
+  const { per, per_many = per, range, ratio = range } = v.table.numbers;
   const day = `(?:${v.table.date.days ?? '(?!)'}|${v.table.date.months})`;
   const [term, equal] = [String.raw`[\p{L}\d(][\p{L}\d.,²³()^]{0,12}`, ' ?[=≈≠<>≤≥]'];
   const [named, of] = [String.raw`(?<![\p{L}\d])[fghFGHP]'{0,2}`, String.raw`\(?(?:[A-Za-z]|\d{1,3})`];
@@ -124,11 +124,11 @@ function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[]
     // Settings > Network
     ruleAt(/>/, String.raw`(?<=\p{L}["*]? )>(?= ["*]?\p{Lu}\p{L})`, () => ''),
     ruleAt(/§/, '§§', () => signs.get('§§')),
-    ruleAt(/[-–]/, `(?<=(?<!\\p{L})${day}\\.?)[-–](?=${day}(?!\\p{L}))`, () => v.table.numbers.range),
-    ruleAt(/−/, String.raw`(?<=[\p{L}\p{N})=≈≠<>≤≥] ?)−(?= ?[\p{L}\d(])`, () => v.table.numbers.minus),
+    ruleAt(/[-–]/, `(?<=(?<!\\p{L})${day}\\.?)[-–](?=${day}(?!\\p{L}))`, () => range),
+    ruleAt(/−/, String.raw`(?<=[\p{L}\p{N})=≈≠<>≤≥^↧↥↤→] ?)−(?= ?[\p{L}\d(∞√])`, () => v.table.numbers.minus),
     ruleAt(/[-–]/, String.raw`(?<=[\p{L}\p{N})] )[-–](?= ${subtracted})`, () => v.table.numbers.minus),
     ruleAt(/[:/]/, String.raw`(?<=\d )[:/](?= ${term}${equal})`, () => signs.get('÷')),
-    ruleAt(/:/, String.raw`(?<=(?<![\d.,])\d{1,3} ):(?= \d)`, () => v.table.numbers.ratio ?? v.table.numbers.range),
+    ruleAt(/:/, String.raw`(?<=(?<![\d.,])\d{1,3} ):(?= \d)`, () => ratio || undefined),
   ];
 }
 
@@ -200,8 +200,9 @@ function saidOf(sign: Sign, signs: ReadonlyMap<string, string>): SignReading {
 
 /** The start of a range: a number, possibly with a sign or a unit. */
 const quantityPattern = /\d(?:\.| ?(?:[%€$°]|°?\p{L}{1,3}\.?)? ?)$/u;
-/** A number of a type of plane, or of a document. */
-const typePattern = /(?:Boeing|Airbus|Embraer|Tupolev|Antonov|[Nn][°ºo]|[Nn]r\.|[Nn]úm\.) \d{2,4}$/;
+/** A number of a type of plane, of a document, or behind letters: CVE-2024-3094. */
+const typePattern =
+  /(?:(?:Boeing|Airbus|Embraer|Tupolev|Antonov|[Nn][°ºo]|[Nn]r\.|[Nn]úm\.) \d{2,4}|(?<!\p{L})\p{Lu}{1,5}-\d{1,6})$/u;
 
 /** Two numbers that are a code: 2025-0311, 00-950, L. 121-3 and 2019-222. */
 const codePattern = /^(?:(?!0)\d+-0\d+|00-\d+|\d{3,}-\d|(?:19|20)\d\d-\d{3})$/;
@@ -219,9 +220,8 @@ function readDash(sign: Sign, v: Verbalizer): SignReading {
   const isOther = before === ' ' && unit !== '' && !text.slice(end, end + 20).includes(unit);
   if (/^ ?[\d€$]/.test(next) && (before === ' ') === (after === ' ') && !isOther && /\d/.test(textBefore(sign, 6))) {
     const [, first = ''] = /(?<![\p{L}\d.,][-–]?)(\d{1,8})$/u.exec(textBefore(sign, 10)) ?? [];
-    const [, second = ''] = /^(\d{1,8})(?!\d|[:.,]\d)/.exec(text.slice(end, end + 10)) ?? [];
-    if (first !== '' && (codePattern.test(`${first}-${second}`) || typePattern.test(textBefore(sign, 20))))
-      return silent(sign);
+    const [, second = ''] = /^(\d{1,8})(?!\d|[.,:]\d)/.exec(text.slice(end, end + 10)) ?? [];
+    if (codePattern.test(`${first}-${second}`) || typePattern.test(textBefore(sign, 20))) return silent(sign);
     const isFalling = first.length < 3 && Number(second) <= Number(first);
     const isAdjacent = first.length === 1 && Number(second) === Number(first) + 1;
     const isScore = second !== '' && (isFalling || scorePattern.test(textBefore(sign, 6)));

@@ -93,11 +93,11 @@ export class Verbalizer {
     const { rules, to, then, wrong, right = '' } = typeof rule === 'string' ? { rules: rule } : rule;
     if (to !== undefined && BigInt(written) > to) return this.number(written, then);
     const said = this.#format.format(BigInt(written), rules.startsWith('%') ? rules : `%spellout-${rules}`);
-    const corrected = this.#correct(said);
+    const corrected = this.correct(said);
     return wrong === undefined ? corrected : corrected.replace(new RegExp(wrong, 'gu'), right);
   }
 
-  #correct(said: string): string {
+  correct(said: string): string {
     for (const [wrong, right] of this.#corrections) said = said.replaceAll(wrong, right);
     return said;
   }
@@ -162,7 +162,7 @@ export class Verbalizer {
     const name = this.nouns.nameFor(noun, number, inCase);
     const isMillions = value > 0 && amount.fraction === '' && /0{6}$/.test(amount.whole);
     const of = isMillions ? this.of(name) : ' ';
-    return this.#correct(`${this.numeral(written, this.formOf(noun.gender, inCase))}${of}${name}`);
+    return this.correct(`${this.numeral(written, this.formOf(noun.gender, inCase))}${of}${name}`);
   };
 
   /** The word between "million" and a noun, with surrounding spaces. */
@@ -253,7 +253,7 @@ export class Verbalizer {
     ] = this.#fractions.get(`${key} ${unit.gender}-${inCase}`) ?? this.#fractions.get(`${key} ${unit.gender}`) ?? [];
     const units = this.nouns.nameFor(unit, `${whole}.5`);
     const count = whole === undefined ? '' : this.count(whole, unit);
-    return this.#correct(fill(whole === undefined ? aloneOf : mixedOf, { n, unit: name, units, count }));
+    return this.correct(fill(whole === undefined ? aloneOf : mixedOf, { n, unit: name, units, count }));
   }
 
   /** Speaks a telephone number digit by digit, or in pairs if the table states so. Groups are separated by pauses. */

@@ -22,6 +22,9 @@ import {
 import type { Verbalizer } from './verbalizer.ts';
 import { addressRulesFor } from './web-addresses.ts';
 
+/** The end of an abbreviation inside a word: c/8, p.5 and C/Mayor begin with one, but C/C++ does not. */
+const goesOnPattern = /^(?:[^/]\p{L}|\/\p{L}(?!\p{Ll})|[\p{L}\d]\d)/u;
+
 /**
  * Creates a rule for the abbreviations in a table's rows. Spaces inside an abbreviation are optional. A row with a
  * hyphen at its start matches the end of a word.
@@ -50,7 +53,8 @@ function abbreviationRule(tables: readonly BesideRows[], start = startSource): R
   for (const forms of keys.values()) forms.sort((a, b) => b.length - a.length);
   const ending = ends.size > 0 ? sticky(String.raw`(\p{L}{3,24})(${[...ends].join('|')})(?![\p{L}\d])`) : undefined;
   const keyAt = (text: string, at: number): readonly [stem: string, key: string] | undefined => {
-    const fits = (form: string) => text.startsWith(form, at) && !/[\p{L}\d]/u.test(text[at + form.length] ?? '');
+    const fits = (form: string) =>
+      text.startsWith(form, at) && !goesOnPattern.test(text.slice(at + form.length - 1, at + form.length + 2));
     const form = keys.get(text.slice(at, at + 2))?.find(fits) ?? keys.get(text[at]!)?.find(fits);
     if (form !== undefined) return ['', form];
     const [, stem, key] = (ending && matchAt(ending, text, at)) ?? [];
@@ -76,13 +80,7 @@ function abbreviationRule(tables: readonly BesideRows[], start = startSource): R
 }
 
 export function abbreviationRules({ table }: Verbalizer): Rule[] {
-  const {
-    always = '',
-    before_number = '',
-    after_number = '',
-    before_name = '',
-    beside = [],
-  } = table.abbreviations ?? {};
+  const { always, before_number, after_number = '', before_name = '', beside = [] } = table.abbreviations!;
   const number = String.raw` ?(?:\d|[IVXLC]{2,}(?!\w)|[IVX](?!\p{L}|\.\p{L}|\. \p{Lu}))`;
   return [
     abbreviationRule([...beside, { rows: after_number, before: String.raw`\d ?` }], ''),
@@ -191,7 +189,7 @@ export function formulaRuleFor(v: Verbalizer): Rule {
 /** Rule for a unit after a power of ten, or after a word such as "per": 10⁸ m/s, per km. */
 const bareUnitRule = ({ nouns, table }: Verbalizer): Rule =>
   rule(
-    String.raw`(?:(?<=[⁰¹²³⁴-⁹] |\^[-−]?\d{1,3} )|(?<=(?<!\p{L})(?:${table.units.bare ?? '(?!)'}) )(?!\p{L}(?![\p{L}²³]))(?<one>))(${nouns.unitSource})(?!'?[\p{L}\d²³])`,
+    String.raw`(?:(?<=\d⁻?[⁰¹²³⁴-⁹]{1,2} |\^[-−]?\d{1,3} )|(?<=(?<!\p{L})(?:${table.units.bare ?? '(?!)'}) )(?!\p{L}(?![\p{L}²³]))(?<one>))(${nouns.unitSource})(?!'?[\p{L}\d²³])`,
     (match) => nouns.nameFor(nouns.unit(match[2]!)!, match.groups!.one === undefined ? '1000000' : '1'),
   );
 
