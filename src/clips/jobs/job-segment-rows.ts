@@ -233,7 +233,9 @@ async function finishChapter(
 }
 
 async function reopenChapter(rows: Transaction, { jobKey, chapter }: ChapterId): Promise<void> {
+  // After a job has succeeded, nothing limits how often its caller deletes chapters and asks for a suspect.
   const ofChapter = `update job_chapters set status = 'queued', audio_id = null, done_revision = null,
+    charged_segments = case when (select audio_id from jobs where job_key = $1) is null then charged_segments else 0 end,
     chars_done = 0, seconds = 0, suspects = '[]', unchecked = 0, lease_until_ms = 0, lease_holder = null
     where job_key = $1 and chapter = $2 and status = 'done' returning chars`;
   const [row] = await rows.query<{ chars: number }>(ofChapter, jobKey, chapter);
@@ -262,7 +264,7 @@ async function keepSuspect(rows: Transaction, id: ChapterId, offset: number): Pr
   return true;
 }
 
-/** Finds a suspect that can be spoken again: its segment and those beside it are still stored. */
+/** Finds a suspect that can be spoken again: the segments of its chapter and the audio of the others are still stored. */
 export async function findReopenable(
   rows: Transaction,
   id: ChapterId,
@@ -271,8 +273,11 @@ export async function findReopenable(
   const { suspect, others } = await findSuspect(rows, id, offset);
   if (!suspect) return 'unknown';
   const { segment = -1 } = suspect;
-  const sql = 'select 1 from job_segments where job_key = $1 and chapter = $2 and segment = $3';
-  return (await rows.query(sql, id.jobKey, id.chapter, segment)).length > 0 ? { segment, others } : 'expired';
+  const sql = `select 1 from job_segments where job_key = $1 and chapter = $2 and segment = $3
+    and not exists (select 1 from job_chapters c where c.job_key = $1 and c.chapter <> $2 and c.status = 'done'
+      and not exists (select 1 from clips where clip_id = c.audio_id and expires_at_ms > $4))`;
+  const found = await rows.query(sql, id.jobKey, id.chapter, segment, Date.now());
+  return found.length > 0 ? { segment, others } : 'expired';
 }
 
 /** Queues a finished chapter again, to speak a segment again. Until that is done, the chapter has its present audio. */

@@ -174,7 +174,7 @@ export function openJobs(options: JobsOptions) {
       if (settled === 'too many') throw tooManyJobs();
       if (settled === 'unknown') throw new Failure('not_found', { message: 'The chapter has no suspect here.' });
       if (settled === 'left') throw new Failure('not_found', { message: 'The job has not succeeded.' });
-      const expired = 'A sentence can only be spoken again within 24 hours after the job has ended.';
+      const expired = 'A sentence can only be spoken again within 24 hours, while the audio of all chapters is stored.';
       if (settled === 'expired') throw new Failure('audio_expired', { message: expired });
       runner.wake();
       return find(callerId, jobId);

@@ -157,3 +157,24 @@ test('the text is deleted with the segments of a voice that is gone', async () =
   expect(await store.query('select 1 from job_parts')).toEqual([]);
   expect((await settle('speak_again')).json.error).toBe('audio_expired');
 });
+
+test('chapters that their caller deletes are not spoken again for nothing', async () => {
+  const { charged, engine, id, job, jobsKey, send, settle, untilEnded } = await openSuspect([bad, bad, bad, good]);
+  const audioIdOf = (each: JobJson, n: number) => each.chapters[n].audio_url.split('/').pop().split('.')[0];
+  const headers = { 'X-API-Key': jobsKey };
+  const remove = (audioId: string) => send(`/api/audio/${audioId}`, { method: 'DELETE', headers });
+  const chars = await charged();
+  // The file of the chapter itself is not needed. The other one is deleted while the sentence is spoken.
+  expect((await remove(audioIdOf(job, 0))).status).toBe(204);
+  const { speak } = engine;
+  engine.speak = async function* (...asked) {
+    engine.speak = speak;
+    expect((await remove(audioIdOf(job, 1))).status).toBe(204);
+    yield* speak(...asked);
+  };
+  expect((await settle('speak_again')).status).toBe(202);
+  const next = await untilEnded(id);
+  expect([next.status, await charged()]).toEqual(['succeeded', chars + 2 * text.length + 2]);
+  await remove(audioIdOf(next, 1));
+  expect((await settle('speak_again')).json.error).toBe('audio_expired');
+});
