@@ -72,8 +72,7 @@ export async function openService(options: {
   const opening = beginOpening({ config, definitions, log, opened });
   const { onFault, metrics, tracing } = opening;
   const stored = await openStored(opening);
-  const { store } = stored;
-  const { clips } = stored;
+  const { store, clips } = stored;
   const accounts = await openAccounts(opening, { ...stored, makeRoom: clips.room.restore });
   const { core, keeping, installs, gateways } = await openSpeaking(opening, stored);
   let httpPort = config.httpAddr.port;
@@ -81,11 +80,9 @@ export async function openService(options: {
   const provenance = openProvenance(config, store, log);
   const { openSigner } = provenance;
   const links = { baseUrl, keepMs: config.audioKeepHours * 3_600_000 };
-  const { limiter, addresses, ledger, keyVerifier, webhooks } = accounts;
+  const { admit, limiter, addresses, ledger, keyVerifier, webhooks } = accounts;
   const callLog = openCallLog(log);
   opened.defer(() => callLog.close());
-  const { admit } = accounts;
-  const { isInForce } = keyVerifier;
   const openedDelivery = clips.openDelivery({ ...core, links, openSigner });
   const api = openApi({
     store,
@@ -109,7 +106,7 @@ export async function openService(options: {
       chaptersMax: config.jobChaptersMax,
       webhooks,
     },
-    running: { admit, isInForce, metrics, tracing, onCallEnd: callLog.write },
+    running: { admit, isInForce: keyVerifier.isInForce, metrics, tracing, onCallEnd: callLog.write },
   });
   opened.defer(api.close);
   // Other processes change keys, voices and lexicons. The changes apply at once if the store supports notifications.

@@ -1,5 +1,5 @@
-// Admits requests before a byte of the body is read. A route names the operations that it may call: the key must have
-// the scopes of one of them. Once the body is read, the runner checks the scopes of the operation that is called.
+// Admits requests before a byte of the body is read. A route names the RPCs that it may call: the key must have the
+// scopes of one of them. Once the body is read, the runner checks the scopes of the RPC that is called.
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { type LimitStatus, type Presented, toRateLimitHeaders } from '../../accounts.ts';
@@ -34,7 +34,7 @@ declare module 'fastify' {
 /** Credentials that a request may present instead of a key. */
 type Others = Pick<Presented, 'authorization' | 'session'>;
 
-/** An `onRequest` hook for a route that calls one of these operations. */
+/** An `onRequest` hook for a route that calls one of these RPCs. */
 export type AdmitTo = (...methods: DescMethod[]) => onRequestHookHandler;
 
 export interface Admission {
@@ -107,7 +107,7 @@ const traceOf = ({ headers: { traceparent, tracestate } }: FastifyRequest): Trac
     ? { traceparent, tracestate: typeof tracestate === 'string' ? tracestate : undefined }
     : {};
 
-/** Runs an operation that has one result. The call is aborted if the client disconnects. */
+/** Runs an RPC that has one result. The call is aborted if the client disconnects. */
 export function run<T>(
   { call }: FastifyRequest,
   reply: FastifyReply,
@@ -118,7 +118,7 @@ export function run<T>(
   return call!.run(method, work);
 }
 
-/** Like `run`, but for an operation that returns a stream of results. */
+/** Like `run`, but for an RPC that returns a stream of results. */
 export function stream<T>(
   { call }: FastifyRequest,
   reply: FastifyReply,
