@@ -1,19 +1,18 @@
 // The case and the gender of a number, which the words beside it determine in languages such as Polish.
 import type { LanguageTable, NumberContext } from './language-table.ts';
 import { matchAt, type Place, startSource, sticky, textBefore } from './rule.ts';
-import { expandPattern } from './written-rules.ts';
 
 /** Returns the form in the first row that applies to a number at a place; undefined if the form is empty. */
 type FormAt = (place: Place, number: string) => string | undefined;
 
-export function agreementOf({ agreement, patterns = {} }: LanguageTable): { caseAt: FormAt; genderAt: FormAt } {
+export function agreementOf({ agreement }: LanguageTable): { caseAt: FormAt; genderAt: FormAt } {
   const toFormAt = (rows: readonly NumberContext[] = []): FormAt => {
     const tests = rows.map(({ form, before, written, after }) => ({
       form,
       isNumber: written && new RegExp(`^(?:${written})$`),
       // A pattern that looks back from the number costs less than a search for its start.
-      isAfter: before && sticky(`(?<=${startSource}(?:${expandPattern(before, patterns)}))`),
-      isBefore: after && sticky(expandPattern(after, patterns)),
+      isAfter: before && sticky(`(?<=${startSource}(?:${before}))`),
+      isBefore: after && sticky(after),
     }));
     return (place, number) => {
       const head = tests.length === 0 ? '' : textBefore(place, 80).toLowerCase();

@@ -3,6 +3,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse } from 'smol-toml';
+import { dashSource, endSource, numberSource, resultSource, startSource } from './rule.ts';
 
 /**
  * How to speak a number: by a CLDR rule set (names of private sets begin with "%%"), possibly up to a limit, with a form
@@ -70,8 +71,8 @@ export interface LanguageTable {
   /** Pattern of the language codes whose dates have the month first. */
   month_first?: string;
   forms: Readonly<Record<string, NumberForm>>;
-  /** Patterns that rules refer to by name, and maps of written to spoken text. */
-  patterns?: Readonly<Record<string, string>>;
+  /** Patterns and rows that other texts of the table refer to by name, and maps of written to spoken text. */
+  patterns: Readonly<Record<string, string>>;
   maps?: Readonly<Record<string, string>>;
   /** Rules by kind of first character. They replace the rules shared by all languages. */
   rules?: Readonly<Record<'digit' | 'point' | 'letter' | 'sign', readonly RuleRow[]>>;
@@ -234,7 +235,7 @@ export interface LanguageTable {
 export const symbols = parse(readFileSync(join(import.meta.dirname, 'symbols.toml'), 'utf8')) as unknown as Record<
   'units' | 'currencies' | 'latex' | 'scripts' | 'compound_scripts' | 'domains' | 'extensions' | 'spelled_extensions',
   string
-> & { foldings: [chars: string, stands: string][] };
+> & { foldings: [chars: string, stands: string][]; patterns: LanguageTable['patterns'] };
 
 /** Folders with a table by the language code that the table states. */
 export const folders: Readonly<Record<string, string>> = Object.fromEntries(
@@ -248,15 +249,36 @@ export const hasTable = (language: string): boolean => Object.hasOwn(folders, la
 
 const isTable = (value: unknown): value is object => typeof value === 'object' && !Array.isArray(value);
 
+/** Patterns and rows that every table can refer to by name. */
+const shared = {
+  number: numberSource,
+  dash: dashSource,
+  start: startSource,
+  end: endSource,
+  result: resultSource,
+  ...symbols.patterns,
+};
+
+/** Replaces names of patterns and rows in a text of a table, such as "${number}" for a written number. */
+function expandNames(source: string, named: Readonly<Record<string, string>>): string {
+  return source.replace(/\$\{(\w+)\}/g, (_, name: string) => {
+    const found = named[name];
+    if (found === undefined) throw new Error(`a table names "${name}", which is not defined`);
+    return expandNames(found, named);
+  });
+}
+
 /** Reads and merges the tables in the folder of a language. */
 export function readTable(language: string): LanguageTable {
   const folder = join(import.meta.dirname, folders[language]!);
   const tables = globSync('*.toml', { cwd: folder }).map((file) => parse(readFileSync(join(folder, file), 'utf8')));
-  const merged: Record<string, unknown> = {};
+  const merged: Record<string, unknown> = { patterns: shared };
   for (const table of tables) {
     for (const [key, value] of Object.entries(table)) {
       merged[key] = isTable(value) && isTable(merged[key]) ? { ...merged[key], ...value } : value;
     }
   }
-  return merged as unknown as LanguageTable;
+  const { patterns } = merged as unknown as LanguageTable;
+  const expand = (_: string, value: unknown) => (typeof value === 'string' ? expandNames(value, patterns) : value);
+  return JSON.parse(JSON.stringify(merged), expand) as LanguageTable;
 }

@@ -1,22 +1,20 @@
 // Numbers whose form depends on certain words beside them, such as ordinals, years and the names of rulers.
 import { charBefore, matchAt, type Rule, sticky, textBefore } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
-import { expandPattern } from './written-rules.ts';
 
 /** Maximum number of beginnings of numbers whose rows are cached. */
 const keysMax = 2000;
 
 /** Rule for numbers beside certain words. The numbers are digits, or Roman numerals if `isRoman` is true. */
 export function contextRule(v: Verbalizer, isRoman: boolean): Rule {
-  const { numbers, patterns = {} } = v.table;
   const ordinal = isRoman ? '([IVXL]{2,7}|[VX]|(?<=\\p{Ll} |(?<!\\p{L})[WZ] )I)' : String.raw`(\d{1,4})\.`;
-  const rows = (numbers.contexts ?? [])
+  const rows = (v.table.numbers.contexts ?? [])
     .filter(({ written = '' }) => written === 'ordinal' || /\[IVX|\([IVX]+\)/.test(written) === isRoman)
     .map(({ before = '', written = String.raw`(\d{1,4})(?![\d,.:/-]?\d)`, after = '', form, say = '{n}' }) => ({
       isOrdinal: written === 'ordinal',
       isPossible: new RegExp(`^${/^\([^()?]+\)(?:\\?[ .,:/"'-](?![?*{]))?/.exec(written)?.[0] ?? ''}`, 'u'),
-      pattern: sticky(`${written === 'ordinal' ? ordinal : written}(?=${expandPattern(after, patterns)})`),
-      isAfter: sticky(`(?<=${expandPattern(before, patterns)})`),
+      pattern: sticky(`${written === 'ordinal' ? ordinal : written}(?=${after})`),
+      isAfter: sticky(`(?<=${before})`),
       sayValue: (value: string | number, rest = '') =>
         say.replace('{n}', form === 'digits' ? v.digits(`${value}`) : v.number(value, form)).replace('{rest}', rest),
     }));

@@ -21,13 +21,10 @@ const englishSource = String.raw`\d{1,3}(?:(?:,\d{3}){2,6}(?!\d)(?:\.\d{1,20})?|
 /** A written number: 1.234,50 or 1 234,50 or 3,14 or 3.14. */
 const amountSource = String.raw`(?:${englishSource}|(?:${groupedSource}|\d{1,24})(?:,\d{1,20}(?![,.]?\d)|\.\d{1,20}(?!\.?\d))?)`;
 
-/** Products whose version has a point in every language. */
-const productSource =
-  '(?:i|iPad|watch|tv|mac|vision)OS|Android|Python|Windows|Ubuntu|Debian|Fedora|Linux|Firefox|Chrome|Safari|Java|PHP|Node(?:\\.js)?|Kotlin|Swift|USB(?:-[AC])?|HDMI|Bluetooth|Wi-Fi|OpenSSL|PostgreSQL|MySQL|Docker|Unity|GPT|Claude|Llama|Gemini';
-
 /** Rule for iOS 17.5 and v2.10. The table has further words before numbers whose parts are separated by points. */
 function versionRule(v: Verbalizer): Rule {
-  const start = String.raw`(?<![\p{L}\d])(?:(?:${productSource})[ -](?:[≥≤<>]=? ?)?|v\.? ?|§ ?|(?:${v.table.numbers.versions ?? '(?!)'}) )`;
+  const { numbers, patterns } = v.table;
+  const start = String.raw`(?<![\p{L}\d])(?:${patterns.product}[ -](?:[≥≤<>]=? ?)?|v\.? ?|§ ?|(?:${numbers.versions ?? '(?!)'}) )`;
   const isBefore = new RegExp(`${start}$`, 'iu');
   // A version follows in the same sentence: from v2.9.1 to 2.10.
   const isAfter = new RegExp(String.raw`${start}(?:\d{1,6}(?:\.\d{1,6}){1,6}[^\d.!?]{1,24}){1,3}$`, 'iu');

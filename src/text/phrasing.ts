@@ -5,7 +5,6 @@
 import { toRows } from '../platform/keyed-rows.ts';
 import { type AbbreviationRows, hasTable, type LanguageTable, readTable } from './language-table.ts';
 import { type Rule, rule, textAfter, wordBefore, wordSet } from './rule.ts';
-import { expandPattern } from './written-rules.ts';
 
 export interface Phrasing {
   /** Conjunctions and relative pronouns. A weak break precedes them. */
@@ -78,12 +77,11 @@ interface Stopped {
   isBefore: RegExp | undefined;
 }
 
-export function stoppedRuleFor({ stopped = [], patterns = {} }: LanguageTable): Rule {
+export function stoppedRuleFor({ stopped = [] }: LanguageTable): Rule {
   const known = new Map<string, Stopped[]>();
   for (const { rows, word_before, after } of stopped) {
-    const isAfter = after === undefined ? undefined : new RegExp(`^(?:${expandPattern(after, patterns)})`, 'su');
-    const isBefore =
-      word_before === undefined ? undefined : new RegExp(`^(?:${expandPattern(word_before, patterns)})$`, 'su');
+    const isAfter = after === undefined ? undefined : new RegExp(`^(?:${after})`, 'su');
+    const isBefore = word_before === undefined ? undefined : new RegExp(`^(?:${word_before})$`, 'su');
     for (const [key, say] of toRows(rows)) {
       const candidates = known.get(key) ?? [];
       candidates.push({ say, isAfter, isBefore });

@@ -58,7 +58,7 @@ export function tableRulesOf(v: Verbalizer): RuleLists | undefined {
   };
   const toRules = (row: RuleRow): readonly Rule[] => {
     if ('code' in row) return codes[row.code]!;
-    const written = toRule(row, v.table, formOf);
+    const written = toRule(row, formOf);
     return [row.measured ? measures.measured(written, row.measured) : written];
   };
   const toListed = (row: RuleRow): readonly Rule[] =>

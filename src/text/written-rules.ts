@@ -1,46 +1,15 @@
-// Rules of a table: a pattern of the written text, conditions on neighbouring words, and the spoken text. Patterns may
-// contain "${number}" (any written number), "${end}" (the end of a word) and named patterns of the table.
-import type { LanguageTable, WrittenRule } from './language-table.ts';
-import {
-  dashSource,
-  endSource,
-  matchAt,
-  numberSource,
-  type Place,
-  type Rule,
-  resultSource,
-  startSource,
-  sticky,
-  wordAfter,
-  wordBefore,
-} from './rule.ts';
-
-const patterns: Readonly<Record<string, string>> = {
-  number: numberSource,
-  dash: dashSource,
-  start: startSource,
-  end: endSource,
-  result: resultSource,
-};
-
-/** Expands the named patterns in the source of a pattern. */
-export function expandPattern(source: string, named: Readonly<Record<string, string>>): string {
-  return source.replace(/\$\{(\w+)\}/g, (_, name: string) => {
-    const found = patterns[name] ?? named[name];
-    if (found === undefined) throw new Error(`a rule names the pattern "${name}", which is not defined`);
-    return expandPattern(found, named);
-  });
-}
+// Rules of a table: a pattern of the written text, conditions on neighbouring words, and the spoken text.
+import type { WrittenRule } from './language-table.ts';
+import { matchAt, type Place, type Rule, sticky, wordAfter, wordBefore } from './rule.ts';
 
 type Condition = (match: RegExpExecArray, place: Place) => boolean;
 
 /** Creates a rule from a row of a table. */
-export function toRule(row: WrittenRule, table: LanguageTable, formOf: (name: string) => Form): Rule {
-  const named = table.patterns ?? {};
-  const pattern = sticky(expandPattern(row.written, named));
+export function toRule(row: WrittenRule, formOf: (name: string) => Form): Rule {
+  const pattern = sticky(row.written);
   const say = toTemplate(row.say, formOf);
   const sayDayFirst = row.say_day_first === undefined ? say : toTemplate(row.say_day_first, formOf);
-  const conditions = toConditions(row, named);
+  const conditions = toConditions(row);
   return (place) => {
     if (row.day_first !== undefined && row.day_first !== place.dayFirst) return undefined;
     const match = matchAt(pattern, place.text, place.at);
@@ -51,9 +20,9 @@ export function toRule(row: WrittenRule, table: LanguageTable, formOf: (name: st
   };
 }
 
-function toConditions(row: WrittenRule, named: Readonly<Record<string, string>>): Condition[] {
+function toConditions(row: WrittenRule): Condition[] {
   const conditions: Condition[] = (row.where ?? []).map(toComparison);
-  const whole = (source: string) => new RegExp(`^(?:${expandPattern(source, named)})$`, 'su');
+  const whole = (source: string) => new RegExp(`^(?:${source})$`, 'su');
   if (row.word_before !== undefined) {
     const before = whole(row.word_before);
     conditions.push((_, place) => before.test(wordBefore(place)));
