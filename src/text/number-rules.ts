@@ -122,9 +122,9 @@ function timeRules(v: Verbalizer): Rule[] {
     String.raw`([01]?\d|2[0-4])\.([0-5]\d)(?!\d|[.,]\d)(${after})?`,
     ([written, hour, minute, end], place) =>
       end !== undefined ||
-      (/^0\d/.test(hour!) && !isMeasured.test(textAfter(place, written.length, 12))) ||
+      ((/^0\d/.test(hour!) || isBefore.test(textBefore(place, 24))) &&
+        !isMeasured.test(textAfter(place, written.length, 12))) ||
       goesOn.test(textAfter(place, written.length, 24)) ||
-      isBefore.test(textBefore(place, 24)) ||
       isInRange.test(textBefore(place, 10))
         ? say(hour!, minute!, undefined, wordBefore(place))
         : undefined,

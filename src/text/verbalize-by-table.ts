@@ -124,7 +124,7 @@ function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[]
     // Settings > Network
     ruleAt(/>/, String.raw`(?<=\p{L}["*]? )>(?= ["*]?\p{Lu}\p{L})`, () => ''),
     ruleAt(/§/, '§§', () => signs.get('§§')),
-    ruleAt(/[-–]/, `(?<=(?<!\\p{L})${day}\\.?)[-–](?=${day}(?!\\p{L}))`, () => range),
+    ruleAt(/[-–]/, `(?<=(?<!\\p{L})${day}\\.? ?)[-–](?= ?${day}(?!\\p{L}))`, () => range),
     ruleAt(/−/, String.raw`(?<=[\p{L}\p{N})=≈≠<>≤≥^↧↥↤→] ?)−(?= ?[\p{L}\d(∞√])`, () => v.table.numbers.minus),
     ruleAt(/[-–]/, String.raw`(?<=[\p{L}\p{N})] )[-–](?= ${subtracted})`, () => v.table.numbers.minus),
     ruleAt(/[:/]/, String.raw`(?<=\d )[:/](?= ${term}${equal})`, () => signs.get('÷')),
