@@ -268,7 +268,7 @@ function expandNames(source: string, named: Readonly<Record<string, string>>): s
   });
 }
 
-/** Reads and merges the tables in the folder of a language. */
+/** Reads and merges the tables in the folder of a language, and replaces the names of patterns in them. */
 export function readTable(language: string): LanguageTable {
   const folder = join(import.meta.dirname, folders[language]!);
   const tables = globSync('*.toml', { cwd: folder }).map((file) => parse(readFileSync(join(folder, file), 'utf8')));
