@@ -192,8 +192,8 @@ async function openSpeaking(opening: Opening, { store, clips }: Awaited<ReturnTy
   opened.defer(durations.close);
   const purge = async (due: ReadonlyMap<string, number>) => {
     for (const gateway of gateways) for (const voiceId of due.keys()) gateway.forgetVoice(voiceId);
+    await clips.purgeVoices(due);
     for (const voiceId of due.keys()) await durations.forget(voiceId);
-    return clips.purgeVoices(due);
   };
   const keeping = await openLibrary(opening, store, purge);
   const core = await openSpeech({
