@@ -41,7 +41,7 @@ export function readFormula(written: string): string {
     .replace(/_(?:\{([^{}]{0,60})\}|(\S))/g, ' $1$2')
     .replace(/[{}]/g, '')
     .replace(/(?<=\p{L})(?=[\p{L}\d])/gu, ' ')
-    .replace(/(?<=\d)(?=\p{L})/gu, ' ⟜ ')
+    .replace(/(?<=\d|⁄ \d{1,3} {1,2})(?=\p{L})/gu, ' ⟜ ')
     .replace(/(?<!\^) ?[-−] ?(?=\S)/g, ' − ')
     .replace(/ ?([=+×÷±≤≥≠≈→<>]) ?/g, ' $1 ')
     .replace(/\0(\d+)\0/g, (_, index: string) => words[Number(index)]!)

@@ -258,7 +258,7 @@ function durationRules({ nouns, table, count }: Verbalizer): Rule[] {
 
 /** Rules for 1/2 and 2½, with or without a unit. */
 export function fractionRulesFor(v: Verbalizer): Rule[] {
-  const unitSource = String.raw`(?: ?((?=\p{L})(?:${v.nouns.unitSource})|\p{L}{3,20})|(["″]))(?![\p{L}\d²³])`;
+  const unitSource = String.raw`(?: ?((?=\p{L})(?:${v.nouns.unitSource})|\p{L}{3,20})|(["″]))(?!['\p{L}\d²³])`;
   const source = String.raw`(?:(\d{1,6}) ?(?=[¼-¾⅐-⅞↉])|(\d{1,3}) )?([¼-¾⅐-⅞↉]|\d{1,3}\/\d{1,3}(?![\d/]))`;
   return [unitSource, ''].map((after) =>
     ruleAt(/[ /¼-¾⅐-⅞↉]/, source + after, ([written, first, second, fraction, letters, inch], place) => {
