@@ -9,20 +9,14 @@ export { isSsml, type MarkupKind, readMarkup } from './text/ssml.ts';
 // Segments
 
 export { PartCutter } from './text/part-cutter.ts';
-export type { Cut, Span } from './text/segment.ts';
+export { type Cut, createBreakFinder, type Span } from './text/segment.ts';
 export { type Diction, openTextCutter, type TextCut } from './text/text-cutter.ts';
-export { breakStrength } from './text/tokenize.ts';
 
 // What is said instead of the written text
 
 export { applyLexicons } from './text/apply-lexicons.ts';
 export type { PhonemeRange } from './text/flat-text.ts';
-export {
-  type Lexicon,
-  type LexiconEntry,
-  lexiconSteps,
-} from './text/lexicon.ts';
-export { normalizeText } from './text/normalize-text.ts';
+export { Lexicon, type LexiconEntry } from './text/lexicon.ts';
 
 // What was heard
 

@@ -8,7 +8,7 @@
 
 import { countChars, createOffsets } from '../platform/count-chars.ts';
 import type { CaptionKind, TimedWord } from '../speech.ts';
-import { breakStrength, type MarkedText, normalizeText } from '../text.ts';
+import { type Cut, createBreakFinder, type MarkedText } from '../text.ts';
 
 export interface Cue {
   startSeconds: number;
@@ -46,8 +46,7 @@ interface Token {
   glued: boolean;
   /** Number of the token's line in the text. */
   line: number;
-  /** Strength of the break after the token. */
-  breath: number;
+  breath: Cut['breakAfter'];
   /** Range of the token in code points, as if the text were one line. */
   from: number;
   to: number;
@@ -100,7 +99,7 @@ export function toCaptions(kind: CaptionKind, cues: readonly Cue[]): string {
 function isComplete(group: readonly Token[]): boolean {
   const last = group.at(-1)!;
   const isLong = last.endSeconds - group[0]!.startSeconds >= cueSecondsMin;
-  return last.breath === breakStrength.paragraph || (isLong && last.breath === breakStrength.sentence);
+  return last.breath === 'paragraph' || (isLong && last.breath === 'sentence');
 }
 
 const fits = (tokens: readonly Token[]): boolean =>
@@ -113,13 +112,14 @@ const fits = (tokens: readonly Token[]): boolean =>
 function splitOf(group: readonly Token[], next: Token): number {
   const { line } = group.at(-1)!;
   if (next.line > line) return group.length;
-  const afterLast = (rank: number) => group.findLastIndex((token) => token.breath >= rank) + 1;
+  const afterLast = (...breaths: Token['breath'][]) =>
+    group.findLastIndex(({ breath }) => breaths.includes(breath)) + 1;
   const isEnough = (count: number) => count >= group.length / 3;
-  const afterSentence = afterLast(breakStrength.sentence);
+  const afterSentence = afterLast('sentence', 'paragraph');
   if (isEnough(afterSentence)) return afterSentence;
   const afterLine = group.findIndex((token) => token.line === line);
   if (afterLine > 0) return afterLine;
-  const afterClause = afterLast(breakStrength.clause);
+  const afterClause = afterLast('clause', 'sentence', 'paragraph');
   return isEnough(afterClause) ? afterClause : group.length;
 }
 
@@ -156,7 +156,7 @@ function secondLineOf(tokens: readonly Token[]): number | undefined {
 /** Splits the text before each word. Text between words belongs to the previous word, up to a space or a line break. */
 function toTokens({ text, languageCode }: CaptionedText, words: readonly TimedWord[]): Token[] {
   const indices = toIndices(text);
-  const breathAt = createBreathAt(text, languageCode);
+  const breakAt = createBreakFinder(text, languageCode);
   const whole = toWholeWords(words);
   const tokens: Token[] = [];
   let from = 0;
@@ -171,10 +171,11 @@ function toTokens({ text, languageCode }: CaptionedText, words: readonly TimedWo
       withoutBars(lastLineOf(text.slice(from, begin))) + text.slice(begin, end) + withoutBars(text.slice(end, to));
     const clean = shown.replace(/[\s\p{Cc}]+/gu, ' ');
     const breaks = text.slice(to, next).match(lineBreak)?.length ?? 0;
-    const after = breaks > 1 ? breakStrength.paragraph : Math.min(breathAt(end), breakStrength.sentence);
+    const spoken = breakAt(end);
+    const breath: Token['breath'] = breaks > 1 ? 'paragraph' : spoken === 'paragraph' ? 'sentence' : spoken;
     const glued = tokens.length === 0 || !clean.startsWith(' ');
     const column = (tokens.at(-1)?.to ?? 0) + (glued ? 0 : 1);
-    const token = { text: clean.trim(), glued, line, breath: after, startSeconds, endSeconds };
+    const token = { text: clean.trim(), glued, line, breath, startSeconds, endSeconds };
     tokens.push(...inLines(token, column));
     from = to;
     line += breaks;
@@ -215,16 +216,6 @@ function toWholeWords(words: readonly TimedWord[]): TimedWord[] {
   return whole;
 }
 
-/** Returns a function for the break after the word that ends at an index. Indices must not decrease between calls. */
-function createBreathAt(text: string, languageCode: string): (end: number) => number {
-  const pieces = [...normalizeText(text, { languageCode, spellOut: false })];
-  let next = 0;
-  return (end) => {
-    while (next < pieces.length && pieces[next]!.from < end) next++;
-    return pieces[next - 1]?.breakAfter ?? breakStrength.word;
-  };
-}
-
 /** Splits a token that is longer than a line, such as a URL, into lines. */
 function inLines(token: Omit<Token, 'from' | 'to'>, column: number): Token[] {
   const chars = [...token.text];
@@ -236,7 +227,7 @@ function inLines(token: Omit<Token, 'from' | 'to'>, column: number): Token[] {
     text: chars.slice(n * lineCharsMax, (n + 1) * lineCharsMax).join(''),
     glued: n > 0 || token.glued,
     line: token.line,
-    breath: n === count - 1 ? token.breath : breakStrength.word,
+    breath: n === count - 1 ? token.breath : 'word',
     from: column + n * lineCharsMax,
     to: column + Math.min((n + 1) * lineCharsMax, chars.length),
     startSeconds: at(n),

@@ -37,13 +37,6 @@ interface LexiconText {
   languageCode: string;
 }
 
-export interface Lexicon {
-  /**
-   * Returns the longest entry that begins at `from`, and the end of the match. The token at `from` ends at `tokenEnd`.
-   */
-  matchAt(text: LexiconText, from: number, tokenEnd: number): { to: number; said: Said } | undefined;
-}
-
 interface CompiledEntry {
   said: Said;
   /** Language code in lower case. */
@@ -77,40 +70,55 @@ function toSaid({ alias, phoneme, alphabet = 'ipa' }: LexiconEntry): Said | unde
   return ipa === undefined ? undefined : { kind: 'phonemes', ipa };
 }
 
-/** Compiles entries. If two entries match the same words, the first entry applies. */
-export function* lexiconSteps(entries: readonly LexiconEntry[]): Steps<Lexicon> {
-  const exact = new Map<string, CompiledEntry[]>();
-  const folded = new Map<string, CompiledEntry[]>();
+export class Lexicon {
+  readonly #exact = new Map<string, CompiledEntry[]>();
+  readonly #folded = new Map<string, CompiledEntry[]>();
   /** Lengths of the graphemes that begin with a token, longest first. */
-  const lengths = new Map<string, number[]>();
-  for (const entry of entries) {
-    yield;
+  readonly #lengths = new Map<string, number[]>();
+
+  /** Compiles entries. If two entries match the same words, the first entry applies. */
+  static *compile(entries: readonly LexiconEntry[]): Steps<Lexicon> {
+    const lexicon = new Lexicon();
+    for (const entry of entries) {
+      yield;
+      lexicon.#add(entry);
+    }
+    return lexicon;
+  }
+
+  #add(entry: LexiconEntry): void {
     const said = toSaid(entry);
-    if (!said) continue;
+    if (!said) return;
     const compiled = { said, languageCode: entry.languageCode?.toLowerCase() };
     const comparable = toComparable(entry.grapheme);
     for (const grapheme of new Set([comparable, comparable.normalize('NFD')])) {
       const lower = toLower(grapheme);
-      const [map, key] = entry.case === 'insensitive' ? [folded, lower] : [exact, grapheme];
+      const [map, key] = entry.case === 'insensitive' ? [this.#folded, lower] : [this.#exact, grapheme];
       const others = map.get(key);
       if (others) others.push(compiled);
       else map.set(key, [compiled]);
-      addLength(lengths, lower.slice(0, new WordEdges(grapheme, '').tokenEnd(0)), grapheme.length);
+      addLength(this.#lengths, lower.slice(0, new WordEdges(grapheme, '').tokenEnd(0)), grapheme.length);
     }
   }
-  return {
-    matchAt({ plain, lower, edges, languageCode }, from, tokenEnd) {
-      for (const length of lengths.get(lower.slice(from, tokenEnd)) ?? none) {
-        const to = from + length;
-        if (to > plain.length) continue;
-        const found =
-          choose(exact.get(plain.slice(from, to)), languageCode) ??
-          choose(folded.get(lower.slice(from, to)), languageCode);
-        if (found && edges.isAt(to)) return { to, said: found.said };
-      }
-      return undefined;
-    },
-  };
+
+  /**
+   * Returns the longest entry that begins at `from`, and the end of the match. The token at `from` ends at `tokenEnd`.
+   */
+  matchAt(
+    { plain, lower, edges, languageCode }: LexiconText,
+    from: number,
+    tokenEnd: number,
+  ): { to: number; said: Said } | undefined {
+    for (const length of this.#lengths.get(lower.slice(from, tokenEnd)) ?? none) {
+      const to = from + length;
+      if (to > plain.length) continue;
+      const found =
+        choose(this.#exact.get(plain.slice(from, to)), languageCode) ??
+        choose(this.#folded.get(lower.slice(from, to)), languageCode);
+      if (found && edges.isAt(to)) return { to, said: found.said };
+    }
+    return undefined;
+  }
 }
 
 const none: readonly number[] = [];

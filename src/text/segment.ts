@@ -219,6 +219,16 @@ function createCutter(source: SourceMap): (tokens: readonly SpokenToken[]) => Cu
   };
 }
 
+/** Returns a function for the break after the word that ends at an index. Indices must not decrease between calls. */
+export function createBreakFinder(text: string, languageCode: string): (end: number) => Break {
+  const pieces = [...normalizeText(text, { languageCode, spellOut: false })];
+  let next = 0;
+  return (end) => {
+    while (next < pieces.length && pieces[next]!.from < end) next++;
+    return toBreak(pieces[next - 1]?.breakAfter ?? breakStrength.word);
+  };
+}
+
 function toBreak(strength: number): Break {
   if (strength >= breakStrength.paragraph) return 'paragraph';
   if (strength === breakStrength.sentence) return 'sentence';

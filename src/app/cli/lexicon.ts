@@ -14,7 +14,7 @@ import { toLanguageCode } from '../../platform/language-code.ts';
 import { atOnce } from '../../platform/runtime/steps.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import type { OfferedLexicon } from '../../speech.ts';
-import { type LexiconEntry, lexiconSteps } from '../../text.ts';
+import { Lexicon, type LexiconEntry } from '../../text.ts';
 import {
   type Command,
   CommandError,
@@ -182,6 +182,6 @@ async function withFileFaults<Result>(path: string, work: () => Promise<Result>)
 export const openLexiconFile = (path: string): Promise<OfferedLexicon> =>
   withFileFaults(path, async () => {
     const { entries, version } = checkFile(await readLexiconFile(path));
-    const compiled = atOnce(lexiconSteps(JSON.parse(entries)));
+    const compiled = atOnce(Lexicon.compile(JSON.parse(entries)));
     return { lexiconId: path, ownerId: undefined, access: 'everyone', version, compile: async () => compiled };
   });

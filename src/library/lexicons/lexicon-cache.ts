@@ -3,7 +3,7 @@
 import { openPolling } from '../../platform/runtime/polling.ts';
 import { inSteps } from '../../platform/runtime/steps.ts';
 import type { Lexicons, OfferedLexicon } from '../../speech.ts';
-import { type Lexicon, type LexiconEntry, lexiconSteps } from '../../text.ts';
+import { Lexicon, type LexiconEntry } from '../../text.ts';
 import { compiledEntriesMax } from './lexicon-fields.ts';
 import type { LexiconRow, LexiconRows } from './lexicon-rows.ts';
 
@@ -69,7 +69,7 @@ function createCompiled(): Compile {
   const held = new Map<string, { lexicon: Promise<Lexicon>; entryCount: number }>();
   let entriesHeld = 0;
   return (version, entryCount, read) => {
-    const known = held.get(version) ?? { lexicon: inSteps(lexiconSteps(read())), entryCount };
+    const known = held.get(version) ?? { lexicon: inSteps(Lexicon.compile(read())), entryCount };
     if (held.delete(version)) entriesHeld -= entryCount;
     held.set(version, known);
     entriesHeld += entryCount;
