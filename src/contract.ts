@@ -2,7 +2,7 @@
 
 // Messages from and to JSON
 
-export { type MemberNames, newReading, type Reading, readFrame, readMembers, readQuery } from './contract/decode.ts';
+export { Reading, readFrame, readMembers, readQuery } from './contract/decode.ts';
 export { writeMessage } from './contract/encode.ts';
 export { valuesOf } from './contract/values.ts';
 
@@ -13,7 +13,6 @@ export {
   type Fields,
   isObject,
   nameUnknown,
-  throwNamed,
   toViolation,
   type UnknownField,
   unknownField,
@@ -23,22 +22,5 @@ export {
 
 // Protos and OpenAPI
 
-export {
-  anyOfTexts,
-  documentMethod,
-  memberSchema,
-  messageComment,
-  requestSchema,
-  type Schema,
-  withNull,
-} from './contract/openapi.ts';
-export {
-  type Endpoint,
-  endpointsOf,
-  enumNames,
-  fieldOf,
-  isFile,
-  isOurs,
-  membersOf,
-  restOf,
-} from './contract/schema.ts';
+export { anyOfTexts, documentMethod, memberSchema, messageSchema, withNull } from './contract/openapi.ts';
+export { type Endpoint, endpointsOf, enumNames, isOurs } from './contract/schema.ts';

@@ -12,7 +12,7 @@ import {
   type MessageShape,
 } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
-import { checkRules, type Fields, newReading, readMembers, type Scope, Violations } from '../contract.ts';
+import { checkRules, type Fields, Reading, readMembers, type Scope, Violations } from '../contract.ts';
 import type { Call } from './call.ts';
 
 /** Properties of a request's JSON that are lost in its message. */
@@ -63,7 +63,7 @@ export function callWithFields(
 ): Promise<any> {
   const { input } = method;
   const message = create(input);
-  const reading = newReading(isStrict);
+  const reading = new Reading(isStrict);
   readMembers(message, input, fields, reading);
   const { violations, emptyLists } = reading;
   const given = reading.given.filter((path) => !emptyLists.includes(path));

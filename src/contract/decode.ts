@@ -15,27 +15,22 @@ import {
 } from './violations.ts';
 
 /** Options for reading one request, and what was found while reading. */
-export interface Reading {
+export class Reading {
   /** Whether unknown members are refused. Otherwise they are ignored and reported. */
   isStrict: boolean;
-  ignored: UnknownField[];
-  violations: Violations;
+  ignored: UnknownField[] = [];
+  violations = new Violations();
   /** Paths of the fields that have a value, even an empty one. */
-  given: string[];
+  given: string[] = [];
   /** Paths of the given lists that are empty. */
-  emptyLists: string[];
+  emptyLists: string[] = [];
   /** Paths of the fields that are null. */
-  cleared: string[];
-}
+  cleared: string[] = [];
 
-export const newReading = (isStrict: boolean): Reading => ({
-  isStrict,
-  ignored: [],
-  violations: new Violations(),
-  given: [],
-  emptyLists: [],
-  cleared: [],
-});
+  constructor(isStrict: boolean) {
+    this.isStrict = isStrict;
+  }
+}
 
 /** Reads a value. Returns undefined and reports a violation if the value has the wrong type. */
 type Read = (value: unknown, path: string, reading: Reading) => unknown;
@@ -64,7 +59,7 @@ function readerOf(desc: DescMessage): Reader {
   return reader;
 }
 
-export interface MemberNames {
+interface MemberNames {
   prefix?: string;
   /** Fields that are not accepted as members. */
   without?: readonly string[];

@@ -10,7 +10,6 @@ import {
   enumNames,
   fieldOf,
   hasPresence,
-  isFile,
   isOurs,
   type Member,
   membersOf,
@@ -18,7 +17,7 @@ import {
   rulesOf,
 } from './schema.ts';
 
-export type Schema = Readonly<Record<string, unknown>>;
+type Schema = Readonly<Record<string, unknown>>;
 
 interface Parameter {
   in: 'path' | 'query' | 'header';
@@ -47,8 +46,8 @@ type Side = 'request' | 'response' | 'event';
 
 export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: readonly string[]): MethodDocs {
   const options = getOption(method, rest);
-  const { inPath, body, verb, binding } = endpoint;
-  const hasQuery = verb === 'GET' || isFile(body);
+  const { inPath, body, file, verb, binding } = endpoint;
+  const hasQuery = verb === 'GET' || file !== undefined;
   const query = membersOf(method.input).filter(({ field }) => hasQuery && field !== body && !inPath.includes(field));
   const headers = method.input.fields.filter((field) => !['', 'Content-Type'].includes(restOf(field).header));
   const parameters = [
@@ -101,7 +100,7 @@ function commentOf(name: string): string {
 }
 
 const shortName = ({ typeName }: DescMessage) => typeName.replace('sonant.v1.', '');
-export const messageComment = (desc: DescMessage): string => commentOf(shortName(desc));
+const messageComment = (desc: DescMessage): string => commentOf(shortName(desc));
 const descriptionOf = (field: DescField) => commentOf(`${shortName(field.parent)}.${field.name}`);
 const fromJson = (text: string): unknown => (text === '' ? undefined : JSON.parse(text));
 
@@ -128,9 +127,9 @@ function toHeaderParameter(field: DescField): Parameter {
   return { in: 'header', name: restOf(field).header, description, schema: { type: 'string' } };
 }
 
-function toBody(method: DescMethod, { body, inPath }: Endpoint): NonNullable<MethodDocs['body']> {
+function toBody(method: DescMethod, { body, file, inPath }: Endpoint): NonNullable<MethodDocs['body']> {
   // The route adds the content types of the file.
-  if (isFile(body)) return { examples: {} };
+  if (file) return { examples: {} };
   const { name, input } = method;
   const isUpdate = body !== '*';
   const desc = isUpdate ? (body as DescField).message! : input;
@@ -261,17 +260,14 @@ const eventsEndedSchema: Schema = {
   },
 };
 
-/** Converts the members of a message to the fields of a form or a body. */
-export const requestSchema = (desc: DescMessage, title: string): Schema =>
-  toObject(title, membersOf(desc), { side: 'request' });
+/** The schema of a message with all its members. */
+export const messageSchema = (desc: DescMessage, side: Side, title = shortName(desc)): Schema =>
+  toObject(title, membersOf(desc), { side, description: messageComment(desc) });
 
 const isRequired = (field: DescField, { given }: Member['rest']) => given || rulesOf(field).required;
 
 const toMessage = (desc: DescMessage, side: Side): Schema =>
-  toObject(side === 'response' ? shortName(desc) : shortName(desc).replace(/(Input)?$/, 'Input'), membersOf(desc), {
-    side,
-    description: messageComment(desc),
-  });
+  messageSchema(desc, side, side === 'response' ? shortName(desc) : shortName(desc).replace(/(Input)?$/, 'Input'));
 
 function toObject(
   title: string,
@@ -279,7 +275,7 @@ function toObject(
   { side, description = '', isPartial = false }: { side: Side; description?: string; isPartial?: boolean },
 ): Schema {
   const required = members.filter(({ field, rest }) =>
-    side === 'response' ? !rest.omitIfEmpty : !isPartial && isRequired(field, rest),
+    side === 'request' ? !isPartial && isRequired(field, rest) : !rest.omitIfEmpty,
   );
   return {
     title,

@@ -27,6 +27,8 @@ export interface Endpoint {
   inPath: readonly DescField[];
   /** Request field that is the body, or "*" for all fields that are not in the path. */
   body: DescField | '*' | undefined;
+  /** The body if it is a file, not JSON. */
+  file: DescField | undefined;
   /** Response field that is the body; undefined for the entire response. */
   responseBody: DescField | undefined;
   /** Options of an additional binding; undefined for the RPC's main endpoint. */
@@ -49,11 +51,13 @@ function toEndpoint(
 ): Omit<Endpoint, 'binding'> | undefined {
   if (pattern.case === undefined) return undefined;
   if (pattern.case === 'custom') throw new Error(`${name} has a custom method`);
+  const inBody = body === '' || body === '*' ? undefined : fieldOf(input, body);
   return {
     verb: pattern.case.toUpperCase() as Endpoint['verb'],
     path: pattern.value,
     inPath: Array.from(pattern.value.matchAll(/\{(\w+)\}/g), ([, field]) => fieldOf(input, field!)),
-    body: body === '' ? undefined : body === '*' ? body : fieldOf(input, body),
+    body: body === '*' ? body : inBody,
+    file: inBody?.scalar === ScalarType.BYTES ? inBody : undefined,
     responseBody: responseBody === '' ? undefined : fieldOf(output, responseBody),
   };
 }
@@ -65,10 +69,6 @@ export function fieldOf(desc: DescMessage, name: string): DescField {
 }
 
 export const isOurs = ({ typeName }: DescMessage): boolean => typeName.startsWith('sonant.');
-
-/** Whether the body is a file, not JSON. */
-export const isFile = (body: Endpoint['body']): body is DescField & { fieldKind: 'scalar' } =>
-  body !== undefined && body !== '*' && body.scalar === ScalarType.BYTES;
 
 /** Whether the message distinguishes an unset field from a default value. */
 export const hasPresence = ({ presence }: DescField): boolean => presence === FeatureSet_FieldPresence.EXPLICIT;

@@ -104,18 +104,14 @@ const toIgnoredViolation = (unknown: UnknownField): FieldViolation =>
   unknown.meant ? toViolation(unknown) : { ...toViolation(unknown), message: 'is not a known field' };
 
 /** Adds the unknown members to an `invalid_request`, because their names may be misspelt names of missing members. */
-export function nameUnknown(failure: Failure, unknown: readonly UnknownField[]): Failure {
-  const { reason, facts, cause } = failure;
+export function nameUnknown<Thrown>(error: Thrown, unknown: readonly UnknownField[]): Thrown | Failure {
+  if (!(error instanceof Failure)) return error;
+  const { reason, facts, cause } = error;
   const { details = [] } = facts;
   // If the gateway is strict, the details already list the unknown members.
   const areListed = details.some((detail) => detail.reason === 'unknown');
-  if (reason !== 'invalid_request' || areListed || unknown.length === 0) return failure;
+  if (reason !== 'invalid_request' || areListed || unknown.length === 0) return error;
   // A name in both the body and the query is listed once.
   const more = [...new Map(unknown.map((each) => [each.name, each])).values()].slice(0, unknownFieldsMax);
   return new Failure(reason, { ...facts, details: [...details, ...more.map(toIgnoredViolation)] }, cause);
-}
-
-/** Rethrows the error. Adds the unknown members to the details of a failure. */
-export function throwNamed(error: unknown, unknown: readonly UnknownField[]): never {
-  throw error instanceof Failure ? nameUnknown(error, unknown) : error;
 }

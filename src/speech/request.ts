@@ -9,10 +9,9 @@ import type { FormatName, Origin } from '../audio.ts';
 import {
   checkRules,
   type Fields,
-  type MemberNames,
-  newReading,
+  nameUnknown,
+  Reading,
   readMembers,
-  throwNamed,
   type UnknownField,
   Violations,
   valuesOf,
@@ -84,7 +83,10 @@ interface RequestOptions {
   conflicts?: readonly string[] | undefined;
 }
 
-interface ReadOptions extends Pick<RequestOptions, 'limits' | 'conflicts'>, Omit<MemberNames, 'prefix'> {
+interface ReadOptions extends Pick<RequestOptions, 'limits' | 'conflicts'> {
+  /** Fields that are not accepted as members, and members that the caller reads. */
+  without?: readonly string[];
+  also?: readonly string[];
   /** Whether unknown members are refused. Otherwise they are ignored and reported. */
   isStrict?: boolean;
   /** Violations found elsewhere, reported before the violations of the fields. */
@@ -103,7 +105,7 @@ export function readRequest(
   fields: Fields,
   { limits, conflicts, isStrict = false, violations = [], ...names }: ReadOptions = {},
 ): ReadRequest {
-  const reading = newReading(isStrict);
+  const reading = new Reading(isStrict);
   const { ignored, given } = reading;
   reading.violations.add(violations);
   const message = create(desc);
@@ -112,7 +114,7 @@ export function readRequest(
   try {
     return { request: toRequest(desc, message, options), ignored };
   } catch (error) {
-    return throwNamed(error, ignored);
+    throw nameUnknown(error, ignored);
   }
 }
 

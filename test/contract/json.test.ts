@@ -13,12 +13,12 @@ import {
   VoiceAccess,
   VoiceSchema,
 } from '../../gen/sonant/v1/voice_pb.ts';
-import { newReading, readMembers, readQuery } from '../../src/contract/decode.ts';
+import { Reading, readMembers, readQuery } from '../../src/contract/decode.ts';
 import { writeMessage } from '../../src/contract/encode.ts';
 
 function readVoice(body: Record<string, unknown>, isStrict = false) {
   const message = create(CreateVoiceRequestSchema);
-  const reading = newReading(isStrict);
+  const reading = new Reading(isStrict);
   readMembers(message, CreateVoiceRequestSchema, body, reading);
   const { given, cleared, emptyLists, ignored } = reading;
   const violations = reading.violations.details.map(({ field, reason }) => `${field} ${reason}`);
@@ -71,7 +71,7 @@ test('nothing is coerced, and every wrong type is reported with its path', () =>
 test('whole numbers are checked before they lose digits', () => {
   const faultsOf = (limits: object) => {
     const message = create(CreateApiKeyRequestSchema);
-    const reading = newReading(false);
+    const reading = new Reading(false);
     readMembers(message, CreateApiKeyRequestSchema, { limits }, reading);
     return [message.spec?.limits, reading.violations.details.map(({ field, reason }) => `${field} ${reason}`)];
   };
@@ -88,7 +88,7 @@ test('whole numbers are checked before they lose digits', () => {
 test('a query is read by the types of its fields', () => {
   const read = (query: Record<string, unknown>) => {
     const message = create(ListVoicesRequestSchema);
-    const reading = newReading(false);
+    const reading = new Reading(false);
     readQuery(message, ListVoicesRequestSchema, query, reading);
     return [message, reading.violations.details.map(({ field, reason }) => `${field} ${reason}`)];
   };
@@ -133,7 +133,7 @@ test('an inline message is written in its place, int64 as a number, and a durati
 test('bytes are base64 and nothing else, and hidden fields are no members', () => {
   const read = (body: Record<string, unknown>) => {
     const message = create(CreateJobRequestSchema);
-    const reading = newReading(false);
+    const reading = new Reading(false);
     readMembers(message, CreateJobRequestSchema, body, reading);
     const violations = reading.violations.details.map(({ field, reason }) => `${field} ${reason}`);
     return { message, violations, ignored: reading.ignored.map(({ name }) => name) };

@@ -8,7 +8,7 @@ import { create } from '@bufbuild/protobuf';
 import { type Job, JobService, JobStatus } from '../../../gen/sonant/v1/job_service_pb.ts';
 import { anonymous, type Call, openCommandApi } from '../../api.ts';
 import { openClipFolder } from '../../clips.ts';
-import { newReading, readMembers } from '../../contract.ts';
+import { Reading, readMembers } from '../../contract.ts';
 import { type Book, readBook } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
@@ -159,7 +159,7 @@ const { createJob, listJobs, getJob, watchJob, retryJob, deleteJob } = JobServic
 async function beginJob({ callRpc, call }: BookWork, fields: Readonly<Record<string, unknown>>): Promise<string> {
   const jobId = createHash('sha256').update(JSON.stringify(fields)).digest('hex').slice(0, 32);
   const message = create(createJob.input, { jobId });
-  const reading = newReading(true);
+  const reading = new Reading(true);
   readMembers(message, createJob.input, fields, reading);
   const createOrFind = (): Promise<{ job: Job }> => callRpc(createJob, message, call, reading);
   const { job } = await checkFlags(async () => {

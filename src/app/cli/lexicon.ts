@@ -7,7 +7,7 @@ import { create } from '@bufbuild/protobuf';
 import { LexiconEntrySchema, type LexiconSpec, LexiconSpecSchema } from '../../../gen/sonant/v1/lexicon_pb.ts';
 import { VoiceAccess, VoiceAccessSchema } from '../../../gen/sonant/v1/voice_pb.ts';
 import { operator } from '../../accounts.ts';
-import { checkRules, enumNames, newReading, readMembers, type Violations, writeMessage } from '../../contract.ts';
+import { checkRules, enumNames, Reading, readMembers, type Violations, writeMessage } from '../../contract.ts';
 import { checkLexicon, type StoredLexicon, writePls } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
 import { toLanguageCode } from '../../platform/language-code.ts';
@@ -145,7 +145,7 @@ async function readLexiconFile(path: string): Promise<LexiconFile> {
     throw new UsageError(`cannot read ${path}: ${reasonOf(error)}`);
   });
   const spec = create(LexiconSpecSchema);
-  const reading = newReading(false);
+  const reading = new Reading(false);
   if (/^\s*\ufeff?</.test(text)) spec.pls = text.replace(/^\ufeff/, '');
   else {
     try {

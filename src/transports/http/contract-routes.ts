@@ -12,22 +12,17 @@ import {
 } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import { rest, rest_service } from '../../../gen/sonant/v1/rest_pb.ts';
+import { rest, rest_field, rest_service } from '../../../gen/sonant/v1/rest_pb.ts';
 import { type Received, scopesOf } from '../../api.ts';
 import {
   documentMethod,
   type Endpoint,
   endpointsOf,
   enumNames,
-  fieldOf,
-  isFile,
   nameUnknown,
-  newReading,
-  type Reading,
+  Reading,
   readMembers,
   readQuery,
-  restOf,
-  throwNamed,
   toViolation,
   type UnknownField,
   writeMessage,
@@ -101,7 +96,7 @@ export function contractRoute(method: DescMethod, endpoint: Endpoint, { callRpc,
         const result = await run(request, reply, method, (call) => callRpc(method, message, call, received));
         return send(reply, result, ignored);
       } catch (error) {
-        return throwNamed(error, [...ignored, ...(request.ignoredQuery ?? [])]);
+        throw nameUnknown(error, [...ignored, ...(request.ignoredQuery ?? [])]);
       }
     },
   };
@@ -114,23 +109,23 @@ interface Read {
   mask: readonly string[] | undefined;
 }
 
-function createReader(method: DescMethod, { verb, inPath, body }: Endpoint, isStrictHere: boolean) {
+function createReader(method: DescMethod, { verb, inPath, body, file }: Endpoint, isStrictHere: boolean) {
   const { input } = method;
   const { optionalBody, nullResets } = getOption(method, rest);
   const isStrict = isStrictHere || getOption(method.parent, rest_service).guarded;
   const hasMask = input.fields.some(({ name }) => name === 'update_mask');
-  const hasQuery = (verb === 'GET' && input.fields.length > inPath.length) || isFile(body);
-  const without = [...inPath, ...(isFile(body) ? [body] : [])].map(({ name }) => name);
-  const inHeaders = input.fields.filter((field) => restOf(field).header !== '');
+  const hasQuery = (verb === 'GET' && input.fields.length > inPath.length) || file !== undefined;
+  const without = [...inPath, ...(file ? [file] : [])].map(({ name }) => name);
+  const inHeaders = input.fields.filter((field) => getOption(field, rest_field).header !== '');
 
   return (request: FastifyRequest): Read => {
     const message = create(input);
     const fields = message as unknown as Record<string, unknown>;
-    const reading = newReading(isStrict);
+    const reading = new Reading(isStrict);
     if (hasQuery) readQuery(message, input, request.query as Record<string, unknown>, reading, { without });
     if (hasQuery && isStrictHere) reading.violations.add((request.ignoredQuery ?? []).map(toViolation));
     for (const field of inHeaders) fields[field.localName] = headerOf(request, field);
-    if (isFile(body)) fields[body.localName] = request.body;
+    if (file) fields[file.localName] = request.body;
     else if (body) {
       const given = optionalBody && request.body === undefined ? {} : fieldsOf(request);
       const inBody = body === '*' ? input : body.message!;
@@ -150,7 +145,7 @@ function createReader(method: DescMethod, { verb, inPath, body }: Endpoint, isSt
 
 /** Reads the header of a field. An invalid number counts as 0. */
 function headerOf({ headers }: FastifyRequest, field: DescField): string | bigint {
-  const value = headers[restOf(field).header.toLowerCase()];
+  const value = headers[getOption(field, rest_field).header.toLowerCase()];
   const text = typeof value === 'string' ? value : '';
   if (field.scalar === ScalarType.STRING) return text;
   return /^\d{1,15}$/.test(text) ? BigInt(text) : 0n;
@@ -164,8 +159,8 @@ type WriteEvent = (event: Readonly<Record<string, any>>) => Buffer;
  *     id: 17     event: job.chapter.done     data: {"type":"job.chapter.done","chapter":2,"job":{...}}
  */
 function createEventWriter({ output }: DescMethod, { responseBody }: Endpoint): WriteEvent {
-  const id = output.fields.find((field) => restOf(field).eventId);
-  const typeField = output.fields.find((field) => restOf(field).eventType);
+  const id = output.fields.find((field) => getOption(field, rest_field).eventId);
+  const typeField = output.fields.find((field) => getOption(field, rest_field).eventType);
   return (event) => {
     const type = typeField ? enumNames(typeField.enum!).toName(event[typeField.localName]) : responseBody?.name;
     const data = responseBody
@@ -222,10 +217,10 @@ function createSender(method: DescMethod, { responseBody }: Endpoint, baseUrl: (
   const { status, location, noStore, doneField } = getOption(method, rest);
   const isUncached = noStore || getOption(parent, rest_service).guarded;
   const desc = responseBody?.message ?? output;
-  const done = doneField === '' ? undefined : fieldOf(desc, doneField).localName;
+  const done = desc.fields.find(({ name }) => name === doneField)?.localName;
   const code = status || (location === '' ? 200 : 201);
   const headers = output.fields
-    .map((field) => [restOf(field).header, field.localName] as const)
+    .map((field) => [getOption(field, rest_field).header, field.localName] as const)
     .filter(([name]) => name);
   return (
     reply: FastifyReply,
@@ -248,7 +243,7 @@ const fill = (template: string, desc: DescMessage, value: Readonly<Record<string
   template.replace(/\{([\w.]+)\}/g, (_, path: string) => {
     let [at, of]: [any, DescMessage] = [value, desc];
     for (const name of path.split('.')) {
-      const field = fieldOf(of, name);
+      const field = of.fields.find((each) => each.name === name)!;
       at = at[field.localName];
       of = field.message ?? of;
     }

@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { create, type DescMethod } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LexiconService, LexiconSpecSchema } from '../../../gen/sonant/v1/lexicon_pb.ts';
-import { endpointsOf, memberSchema, newReading, readQuery, throwNamed, toViolation } from '../../contract.ts';
+import { endpointsOf, memberSchema, nameUnknown, Reading, readQuery, toViolation } from '../../contract.ts';
 import { writePls } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
 import { toLanguageCode } from '../../platform/language-code.ts';
@@ -43,7 +43,7 @@ export function addLexiconRoutes(app: FastifyInstance, tools: RouteTools): void 
   });
   const byHand = (method: DescMethod) => contractRoute(method, endpointsOf(method)[0]!, tools);
   const readingOf = ({ ignoredQuery = [] }: FastifyRequest) => {
-    const reading = newReading(isStrict);
+    const reading = new Reading(isStrict);
     if (isStrict) reading.violations.add(ignoredQuery.map(toViolation));
     return reading;
   };
@@ -84,7 +84,10 @@ export function addLexiconRoutes(app: FastifyInstance, tools: RouteTools): void 
           spec,
         } as never);
         const made = run(request, reply, method, (call) => callRpc(method, message, call, { violations }));
-        return send(reply, await made.catch((error) => throwNamed(inBody(error), request.ignoredQuery ?? [])), []);
+        const result = await made.catch((error) => {
+          throw nameUnknown(inBody(error), request.ignoredQuery ?? []);
+        });
+        return send(reply, result, []);
       };
       scope.route({
         method: method === createLexicon ? 'POST' : 'PUT',

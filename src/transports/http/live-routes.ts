@@ -6,7 +6,7 @@ import { create } from '@bufbuild/protobuf';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LiveSpeechRequestSchema, LiveSpeechResponseSchema, SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
 import { callerLeft, type LiveEvent, type LiveInput, scopesOf, toLiveInput, toLiveResponse } from '../../api.ts';
-import { newReading, readFrame, throwNamed, type UnknownField, writeMessage } from '../../contract.ts';
+import { nameUnknown, Reading, readFrame, type UnknownField, writeMessage } from '../../contract.ts';
 import { Failure, failureTable } from '../../platform/errors.ts';
 import { liveMessageBytesMax } from '../../platform/net/request-limits.ts';
 import { fromThrown, toFailureBody } from '../net/failure-reply.ts';
@@ -34,7 +34,7 @@ interface LiveMessage {
 /** Parses a message. Throws a Failure with all faults of the message. */
 async function parseLiveMessage(given: string | Buffer, isStrict: boolean): Promise<LiveMessage> {
   const fields = await fieldsOfMessage(given, 'text');
-  const reading = newReading(isStrict);
+  const reading = new Reading(isStrict);
   const isStart = fields.type === 'start';
   const audio = isStart ? (fields.audio ?? undefined) : undefined;
   const isKnown = audio === undefined || audioForms.includes(audio as never);
@@ -45,7 +45,7 @@ async function parseLiveMessage(given: string | Buffer, isStrict: boolean): Prom
   try {
     return { input: toLiveInput(message, reading), audio: audio as LiveMessage['audio'], ignored: reading.ignored };
   } catch (error) {
-    return throwNamed(error, reading.ignored);
+    throw nameUnknown(error, reading.ignored);
   }
 }
 

@@ -6,11 +6,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type CloneVoiceRequest, CloneVoiceRequestSchema, VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
 import {
   endpointsOf,
-  newReading,
+  messageSchema,
+  nameUnknown,
+  Reading,
   readMembers,
-  requestSchema,
-  type Schema,
-  throwNamed,
   type UnknownField,
   type Violations,
 } from '../../contract.ts';
@@ -30,6 +29,7 @@ import {
   type RouteBody,
   type RouteDocs,
   requestHeader,
+  type Schema,
   text,
 } from './route-docs.ts';
 import type { RouteTools } from './route-tools.ts';
@@ -73,7 +73,10 @@ export function addVoiceRoutes(app: FastifyInstance, tools: RouteTools): void {
     const cloneFrom = async (request: FastifyRequest, reply: FastifyReply, form: FormBody) => {
       const { message, violations, ignored } = parseCloneForm(form, isStrict);
       const cloned = run(request, reply, cloneVoice, (call) => callRpc(cloneVoice, message, call, { violations }));
-      return send(reply, await cloned.catch((error) => throwNamed(error, ignored)), ignored);
+      const result = await cloned.catch((error) => {
+        throw nameUnknown(error, ignored);
+      });
+      return send(reply, result, ignored);
     };
     scope.post(
       url,
@@ -106,7 +109,7 @@ interface ParsedCloneForm {
 
 /** Parses a form, whose fields are strings: `labels` is JSON, and `engines` is a comma-separated list. */
 function parseCloneForm({ texts, files }: FormBody, isStrict: boolean): ParsedCloneForm {
-  const reading = newReading(isStrict);
+  const reading = new Reading(isStrict);
   const { violations } = reading;
   const given = Object.fromEntries(
     [...texts].map(([name, values]) => {
@@ -170,11 +173,12 @@ const cloneDocs = {
 const cloneForm: NonNullable<RouteBody['form']> = {
   type: 'multipart/form-data',
   get schema() {
-    const schema = requestSchema(CloneVoiceRequestSchema, 'CloneForm');
+    const schema = messageSchema(CloneVoiceRequestSchema, 'request', 'CloneForm');
     const properties = schema.properties as Readonly<Record<string, Schema>>;
     const file = ({ description }: Schema): Schema => ({ type: 'string', format: 'binary', description });
     return {
       ...schema,
+      description: undefined,
       properties: {
         ...properties,
         reference_audio: file(properties.reference_audio!),

@@ -13,7 +13,7 @@ import {
 } from '@connectrpc/connect';
 import { toRateLimitHeaders } from '../../accounts.ts';
 import { type Api, type Call, callerLeft, type Runner, type RunningCall } from '../../api.ts';
-import { throwNamed, type UnknownField, unknownFieldsMax } from '../../contract.ts';
+import { nameUnknown, type UnknownField, unknownFieldsMax } from '../../contract.ts';
 import { Failure, shorten, toFailure } from '../../platform/errors.ts';
 import { mapped } from '../../platform/runtime/mapped.ts';
 import { apiVersion, headerText, toRequestId } from '../net/headers.ts';
@@ -114,7 +114,9 @@ export function createCallRunner(runner: Runner) {
     const answer = async (call: Call) => {
       contextValues.set(callKey, call);
       const next = proceed({ ...request, signal: call.signal });
-      const response = await next.catch((error: unknown) => throwNamed(error, ignored));
+      const response = await next.catch((error: unknown) => {
+        throw nameUnknown(error, ignored);
+      });
       reportIgnored(request, response, ignored);
       return response;
     };
@@ -144,7 +146,7 @@ function checkAnswers(answers: AsyncIterable<Message>, ignored: readonly Unknown
     if (leastBytesOf(answer) > messageBytesMax) throw new Failure('payload_too_large', { limit: messageBytesMax });
     return answer;
   };
-  return mapped(() => answers, { convert: check, toThrown: (error) => throwNamed(error, ignored) });
+  return mapped(() => answers, { convert: check, toThrown: (error) => nameUnknown(error, ignored) });
 }
 
 const leastBytesOf = (value: unknown): number => {

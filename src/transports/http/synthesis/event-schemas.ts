@@ -9,7 +9,7 @@ import {
   SpeechMarkSchema,
   SpeechTimestampsSchema,
 } from '../../../../gen/sonant/v1/speech_pb.ts';
-import { memberSchema, membersOf, messageComment } from '../../../contract.ts';
+import { memberSchema, messageSchema } from '../../../contract.ts';
 import { openAiFailureSchema } from '../documented-failures.ts';
 import { type Content, objectSchema, type Schema, text } from '../route-docs.ts';
 import { unsentMembers } from './resumable-stream.ts';
@@ -30,14 +30,12 @@ const event = (
 
 /** The schema of an event with the members of a message, and `more`. */
 const eventOf = (title: string, type: string, desc: DescMessage, more: Readonly<Record<string, Schema>> = {}) => {
-  const [optional, members] = [true, false].map((isOptional) =>
-    Object.fromEntries(
-      membersOf(desc)
-        .filter(({ name, rest }) => rest.omitIfEmpty === isOptional && !unsentMembers.includes(name))
-        .map(({ name }) => [name, member(desc, name)]),
-    ),
+  const { description, required, properties } = messageSchema(desc, 'event') as Readonly<Record<string, any>>;
+  const sent = Object.entries<Schema>(properties).filter(([name]) => !unsentMembers.includes(name));
+  const [optional, members] = [false, true].map((isGiven) =>
+    Object.fromEntries(sent.filter(([name]) => required.includes(name) === isGiven)),
   );
-  return event(title, type, messageComment(desc), { ...members, ...more }, optional);
+  return event(title, type, description, { ...members, ...more }, optional);
 };
 
 const { chars, duration } = Object.fromEntries(

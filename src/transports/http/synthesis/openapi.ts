@@ -9,7 +9,7 @@ import {
 } from '../../../../gen/sonant/v1/speech_pb.ts';
 import { scopesOf } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
-import { anyOfTexts, memberSchema, membersOf } from '../../../contract.ts';
+import { anyOfTexts, messageSchema } from '../../../contract.ts';
 import { speechFields } from '../../../speech.ts';
 import type { ReplyHeaderName } from '../documented-headers.ts';
 import { idempotencyKeyCharsMax } from '../http-limits.ts';
@@ -27,8 +27,7 @@ import { eventContent, member } from './event-schemas.ts';
 
 const { synthesizeSpeech, streamSpeech, estimateSpeech } = SpeechService.method;
 
-const schemasOf = (desc: DescMessage): Readonly<Record<string, Schema>> =>
-  Object.fromEntries(membersOf(desc).map(({ name }) => [name, memberSchema(desc, name, 'request')]));
+const schemasOf = (desc: DescMessage) => messageSchema(desc, 'request').properties as Readonly<Record<string, Schema>>;
 /** Schemas of the members of a request in JSON, by name. */
 export const fieldSchemas: Readonly<Record<string, Schema>> = {
   ...schemasOf(StreamSpeechRequestSchema),

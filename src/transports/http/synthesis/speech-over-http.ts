@@ -6,7 +6,7 @@ import { StreamSpeechRequestSchema, SynthesizeSpeechRequestSchema } from '../../
 import { type LiveEvent, roundSeconds } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
 import type { Clip } from '../../../clips.ts';
-import { type Fields, newReading, readQuery, toViolation } from '../../../contract.ts';
+import { type Fields, Reading, readQuery, toViolation } from '../../../contract.ts';
 import { Failure, type FieldViolation } from '../../../platform/errors.ts';
 import {
   type CaptionKind,
@@ -58,7 +58,7 @@ function readBody(desc: DescMessage, given: Fields, { methods, others, ...rules 
 
 export function readEventQuery(request: FastifyRequest, isStrict: boolean): SpeechRequest {
   const query = request.query as Fields;
-  const reading = newReading(isStrict);
+  const reading = new Reading(isStrict);
   const { violations } = reading;
   violations.add(methodFaults(query.method || undefined, ['streaming']));
   if (isStrict) violations.add((request.ignoredQuery ?? []).map(toViolation));

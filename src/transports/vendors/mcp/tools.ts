@@ -7,7 +7,7 @@ import { UsageService } from '../../../../gen/sonant/v1/usage_pb.ts';
 import { VoiceService } from '../../../../gen/sonant/v1/voice_pb.ts';
 import type { Api, Call } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
-import { type Fields, memberSchema, membersOf, requestSchema } from '../../../contract.ts';
+import { type Fields, memberSchema, messageSchema } from '../../../contract.ts';
 import type { FieldViolation } from '../../../platform/errors.ts';
 import { readRequest, speechFields } from '../../../speech.ts';
 import type { RouteTools } from '../../http/route-tools.ts';
@@ -67,7 +67,7 @@ function createTool(
   return {
     name,
     description,
-    inputSchema: toInputSchema(requestSchema(method.input, name), defaults),
+    inputSchema: toInputSchema(messageSchema(method.input, 'request'), defaults),
     annotations: about(name !== 'make_job'),
     method,
     async run(call, given) {
@@ -86,7 +86,7 @@ function toInputSchema({ required, ...schema }: Fields, defaults: Fields): objec
 const inlineBytesMax = 36_000;
 const speakArguments =
   'text ssml voice_id language_code output_format speaking_rate instructions captions lexicon_ids'.split(' ');
-const speakWithout = membersOf(SynthesizeSpeechRequestSchema)
+const speakWithout = SynthesizeSpeechRequestSchema.fields
   .map(({ name }) => name)
   .filter((name) => !speakArguments.includes(name));
 const speakDefaults = { language_code: speechFields.ownLanguage, output_format: 'mp3' };
