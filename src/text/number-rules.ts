@@ -27,13 +27,13 @@ function versionRule(v: Verbalizer): Rule {
   const start = String.raw`(?<![\p{L}\d])(?:${patterns.product}[ -](?:[≥≤<>]=? ?)?|v\.? ?|§ ?|(?:${numbers.versions ?? '(?!)'}) )`;
   const isBefore = new RegExp(`${start}$`, 'iu');
   // A version follows in the same sentence: from v2.9.1 to 2.10.
-  const isAfter = new RegExp(String.raw`${start}(?:\d{1,6}(?:\.\d{1,6}){1,6}[^\d.!?]{1,24}){1,3}$`, 'iu');
+  const isAfter = new RegExp(String.raw`${start}(?!\d\d\.\d\d\.)(?:\d{1,6}(?:\.\d{1,6}){1,6}[^\d.!?]{1,24}){1,3}$`, 'iu');
   const isOther = new RegExp(
     String.raw`^(?:\.(?: ?[\p{Ll}\d])| ?(?:${v.table.time.suffix ?? '(?!)'}|${v.nouns.unitSource})(?!['\p{L}]))`,
     'u',
   );
   return rule(
-    String.raw`(?!\d\d?\.\d\d?\.(?:19|20)\d\d(?!\d))(\d{1,6}(?:\.\d{1,6}){1,6})(?![\d%€$]|,\d| [%€$])`,
+    String.raw`(?!\d\d?\.\d\d?\.(?:(?:19|20)\d\d|(?<=v\. [\d.]{4,6})\d\d)(?!\d))(\d{1,6}(?:\.\d{1,6}){1,6})(?![\d%€$]|,\d| [%€$])`,
     ([, written], place) =>
       (isBefore.test(textBefore(place, 24)) || isAfter.test(textBefore(place, 80))) &&
       !isOther.test(textAfter(place, written!.length, 12))

@@ -183,11 +183,12 @@ export class Verbalizer {
   date(day: number, month: number, year?: string, before = ''): string | undefined {
     const name = this.monthName(month);
     if (!name || day < 1 || day > 31) return undefined;
-    const d = this.number(day, this.dayForm(before));
+    const form = this.dayForm(before);
+    const d = this.number(day, form);
     const full = year?.length === 2 ? `${Number(year) < 50 ? 20 : 19}${year}` : year;
     const y = full === undefined ? '' : this.year(full, 'date_year' in this.table.forms ? 'date_year' : 'year');
     const { say, short = say.replace(/\{month\}.*/, '{month}') } = this.table.date;
-    return fill(y === '' ? short : say, { d, month: name, y });
+    return fill((y === '' ? short : say).replace(form === 'day' ? '' : /^.*(?=\{d\})/, ''), { d, month: name, y });
   }
 
   time(hour: number, minute: number, second?: number, wordBefore = ''): string | undefined {
@@ -199,8 +200,7 @@ export class Verbalizer {
     const h = this.number(hour, after?.[1].form ?? time.form);
     const hours = this.#hours === undefined ? '' : this.nouns.nameFor(this.#hours, `${hour}`);
     const zero = time.zero && minute > 0 && minute < 10 ? `${this.number(0)} ` : '';
-    const full = minute === 0 && second === undefined;
-    const template = full ? (after?.[1].full ?? time.full) : time.say;
+    const template = minute === 0 && second === undefined ? (after?.[1].full ?? time.full) : time.say;
     const said = fill(template, { h, hours, m: `${zero}${this.number(minute)}` });
     return second === undefined ? said : said + fill(time.seconds, { s: this.number(second) });
   }
