@@ -27,7 +27,7 @@ function versionRule(v: Verbalizer): Rule {
   const start = String.raw`(?<![\p{L}\d])(?:${patterns.product}[ -](?:[≥≤<>]=? ?)?|v\.? ?|§ ?|(?:${numbers.versions ?? '(?!)'}) )`;
   const isBefore = new RegExp(`${start}$`, 'iu');
   // A version follows in the same sentence: from v2.9.1 to 2.10.
-  const isAfter = new RegExp(String.raw`${start}(?!\d\d\.\d\d\.)(?:\d{1,6}(?:\.\d{1,6}){1,6}[^\d.!?]{1,24}){1,3}$`, 'iu');
+  const isAfter = new RegExp(String.raw`${start}(?!\d\d\.\d\d\.)(?:\d+(?:\.\d{1,6}){1,6}[^\d.!?]{1,24}){1,3}$`, 'iu');
   const isOther = new RegExp(
     String.raw`^(?:\.(?: ?[\p{Ll}\d])| ?(?:${v.table.time.suffix ?? '(?!)'}|${v.nouns.unitSource})(?!['\p{L}]))`,
     'u',
