@@ -16,10 +16,10 @@ export { joinOrigins, type Origin, sourceTypes } from './audio/origin.ts';
 // Recordings
 
 export { decodeRecording, recordingBytesMax } from './audio/recording/recording.ts';
-export { pcmTag, readWavHeader, type WavFormat } from './audio/wav-reader.ts';
+export { pcmTag, readWavHeader } from './audio/wav-reader.ts';
 
 // Levels
 
 export { inspectPcm } from './audio/kernels.ts';
-export { fromDb, toFloat } from './audio/level.ts';
+export { toFloat } from './audio/level.ts';
 export { gainDbFor } from './audio/loudness.ts';

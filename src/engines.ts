@@ -4,14 +4,12 @@
 
 export {
   type Blend,
-  type BlendPart,
   type BroughtVoice,
   type Cloning,
   type Engine,
   type EngineCapabilities,
   type EngineDefinition,
   type EngineLibrary,
-  type EngineModels,
   type EngineReport,
   languagesOfBlend,
   type Segment,
@@ -42,5 +40,5 @@ export { type EnginesOptions, openEngines } from './engines/open-engines.ts';
 
 // How speech is checked
 
-export type { Heard, SpeechFault } from './engines/speech-check.ts';
+export type { SpeechFault } from './engines/speech-check.ts';
 export { openVoiceDurations } from './engines/voice-durations.ts';

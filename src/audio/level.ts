@@ -1,5 +1,6 @@
 // Converts 16-bit samples to floats with a gain, limits them softly, and converts them back. The limiter has no memory,
 // so the same samples always give the same results and the level does not pump.
+import { fromDb } from '../platform/pcm.ts';
 import { blockSamplesMax, blocksOf, clamped, limited, rounded, scaled } from './kernels.ts';
 
 const fullScale = 32768;
@@ -11,11 +12,6 @@ const kneeDbfs = -4.5;
 const ceilingDbfs = -2.7;
 const knee = fromDb(kneeDbfs);
 const range = fromDb(ceilingDbfs) - knee;
-
-/** Converts a gain in decibels to a factor. */
-export function fromDb(gainDb: number): number {
-  return 10 ** (gainDb / 20);
-}
 
 /** Factor that maps 16-bit full scale to +-1 times the gain. */
 export const factorOf = (gainDb: number): number => fromDb(gainDb) / fullScale;

@@ -2,7 +2,7 @@
 // that is still being written. A WAV ends at the size in its header, or at the end of the bytes if that size is
 // implausible. Several WAVs may follow each other. Two channels are mixed into one.
 
-import { pcmTag, readWavHeader, type WavFormat } from '../audio.ts';
+import { pcmTag, readWavHeader } from '../audio.ts';
 import { Failure } from '../platform/errors.ts';
 import { join, type Pcm, samplesOf } from '../platform/pcm.ts';
 
@@ -137,7 +137,12 @@ function wavIn(bytes: Buffer): BegunSound | undefined {
   if (bytes.length < 12) return undefined;
   if (!isWav(bytes)) throw broken('no RIFF');
   const { format, data } = readWavHeader(bytes);
-  if (format) refuseOther(format);
+  if (format) {
+    const { tag, channels, sampleRateHz, bytesPerSample } = format;
+    if (tag !== pcmTag || channels < 1 || channels > channelsMax || bytesPerSample !== 2)
+      throw broken(`format ${tag}, ${channels} channels, ${8 * bytesPerSample} bits`);
+    checkRate(sampleRateHz);
+  }
   if (data) {
     if (!format) throw broken('no fmt before data');
     const { sampleRateHz, channels } = format;
@@ -146,12 +151,6 @@ function wavIn(bytes: Buffer): BegunSound | undefined {
   }
   if (bytes.length > headerBytesMax) throw broken('no data chunk');
   return undefined;
-}
-
-function refuseOther({ tag, channels, sampleRateHz, bytesPerSample }: WavFormat): void {
-  if (tag !== pcmTag || channels < 1 || channels > channelsMax || bytesPerSample !== 2)
-    throw broken(`format ${tag}, ${channels} channels, ${8 * bytesPerSample} bits`);
-  checkRate(sampleRateHz);
 }
 
 function checkRate(sampleRateHz: number): void {

@@ -6,6 +6,11 @@ export interface Pcm {
   sampleRateHz: number;
 }
 
+/** Converts a gain in decibels to a factor. */
+export function fromDb(gainDb: number): number {
+  return 10 ** (gainDb / 20);
+}
+
 /** The duration of the audio. */
 export const secondsOf = (pcm: Pcm): number => pcm.samples.length / pcm.sampleRateHz;
 

@@ -1,8 +1,7 @@
 // What changes the samples of a segment before they are encoded: a filter that removes their DC offset, the levels of
 // emphasized words, and the trimming of quiet around the segment. The output does not depend on how the input is split.
-import { fromDb } from '../audio.ts';
 import type { WordTime } from '../engines.ts';
-import { join } from '../platform/pcm.ts';
+import { fromDb, join } from '../platform/pcm.ts';
 import type { PlannedCut } from './cast.ts';
 
 /** The offset of some voices varies. The filter attenuates by 0.2 dB at 85 Hz, the lowest pitch of most men. */

@@ -2,7 +2,7 @@
 // full, or answer with the words of another recording. Then a segment counts as not checked. Words that differ are
 // believed only if the recognizer hears them twice in the same audio.
 import { toFloat } from '../audio.ts';
-import type { Heard, Listen, SpokenPcm } from '../engines.ts';
+import type { Listen, SpokenPcm } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
 import { join } from '../platform/pcm.ts';
 import { CircuitBreaker } from '../platform/runtime/circuit-breaker.ts';
@@ -66,7 +66,7 @@ export function createVerifier(
       // A recognizer cannot know how words with an unusual pronunciation are written.
       const names = phonemes.map(({ from, to }) => text.slice(from, to));
       const charsMax = heardCharsMax.start + heardCharsMax.perChar * text.length;
-      const compare = (heard: string): Heard => {
+      const compare = (heard: string) => {
         const { differences, isSuspect } = compareWords(text, heard, { languageCode, names });
         const counts = differences.map(({ words }) => words);
         const wordErrors = counts.reduce((sum, count) => sum + count, 0);

@@ -2,7 +2,7 @@
 // precedence.
 import { readFile } from 'node:fs/promises';
 import { parse as parseToml, TomlError } from 'smol-toml';
-import type { EngineDefinition, EngineModels } from '../../engines.ts';
+import type { EngineDefinition } from '../../engines.ts';
 import { Failure } from '../../platform/errors.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import table from './models.json' with { type: 'json' };
@@ -16,7 +16,7 @@ export interface OfferedModel {
   others?: readonly ModelEngine[];
 }
 
-export type ModelEngine = EngineDefinition & { models: EngineModels };
+export type ModelEngine = EngineDefinition & Required<Pick<EngineDefinition, 'models'>>;
 
 /** Engines that support models. */
 export const modelEngines = (engines: readonly EngineDefinition[]): ModelEngine[] =>

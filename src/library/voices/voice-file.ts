@@ -6,7 +6,7 @@
 //       "owner": the id of its account, null for the operator's, "access", "lexicon_ids" }
 
 import { operator, toRecordEntry } from '../../accounts.ts';
-import type { BlendPart } from '../../engines.ts';
+import type { Blend } from '../../engines.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { createId } from '../../platform/runtime/id.ts';
 import { toSnakeCase } from '../../platform/store/row-store.ts';
@@ -233,7 +233,7 @@ function parseBlend(engine: string, blend: readonly unknown[]): FileBinding | un
     const { voice_id: voiceId, weight } = (part ?? {}) as Record<string, unknown>;
     return { voiceId, weight };
   });
-  const isPart = (part: { voiceId: unknown; weight: unknown }): part is BlendPart =>
+  const isPart = (part: { voiceId: unknown; weight: unknown }): part is Blend[number] =>
     typeof part.voiceId === 'string' && typeof part.weight === 'number' && part.weight >= 0;
   const known = parts.filter(isPart);
   const sum = known.reduce((all, { weight }) => all + weight, 0);
