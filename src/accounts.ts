@@ -15,7 +15,6 @@ export {
   type KeyCaller,
   keyDefaults,
   operator,
-  type Scope,
   scopes,
   toRecordEntry,
   type VoiceUser,

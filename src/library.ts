@@ -16,7 +16,6 @@ export { writePls } from './library/lexicons/pls.ts';
 
 // Models
 
-export type { Retry } from './library/models/download.ts';
 export type { Progress } from './library/models/get-model.ts';
 export type { InstallableModel } from './library/models/installable-models.ts';
 export { type ModelFolder, openModelFolder } from './library/models/model-folder.ts';

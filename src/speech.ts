@@ -18,7 +18,6 @@ export {
   toRequest,
   toStoredRequest,
 } from './speech/request.ts';
-export type { LivePlace } from './speech/speak-turn.ts';
 export type { Meter, SegmentReport, SpeechEvent } from './speech/speech-events.ts';
 export type { KeepSegment, SegmentChecks } from './speech/spoken-plan.ts';
 export type { TimedWord } from './speech/word-timing.ts';
@@ -30,7 +29,6 @@ export {
   type StoredVoice,
   StoredVoices,
   type VoiceConsent,
-  type VoiceStatus,
   type VoiceTexts,
 } from './speech/stored-voices.ts';
 export { type Lexicons, lookUpLexicons, mayUseLexicon, type OfferedLexicon } from './speech/text-reading.ts';

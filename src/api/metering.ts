@@ -7,7 +7,7 @@ import { audioFormats } from '../audio.ts';
 import type { Clip } from '../clips.ts';
 import type { Voice } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
-import type { LivePlace, Meter, Plan, SpeechEvent, SpeechRequest } from '../speech.ts';
+import type { Meter, Plan, SpeechEvent, SpeechRequest } from '../speech.ts';
 import type { Call } from './call.ts';
 import { turnWaitMsMax } from './call-limits.ts';
 
@@ -194,7 +194,7 @@ class StreamAccount {
 
 type TakeSlot = (chars: number, replaces: Synthesis | undefined) => Synthesis | Promise<Synthesis>;
 
-class TurnCharges implements LivePlace {
+class TurnCharges {
   readonly #account: { readonly spokenChars: number };
   readonly #takeSlot: TakeSlot;
   /** The held slot, and the number of characters in all parts for which it was taken. */

@@ -13,7 +13,6 @@ import {
   type OfferedModel,
   openModelFolder,
   type Progress,
-  type Retry,
 } from '../../library.ts';
 import { isLoopbackUrl } from '../../platform/net/client-addresses.ts';
 import { createRecentRate } from '../../platform/recent-rate.ts';
@@ -51,28 +50,30 @@ export async function getVoice(
   await acceptLicence(row, flags, { ...line, print });
   await acceptLibrary(found.offered.engine, flags, line);
   const bar = createGetBar();
-  const options = {
-    // A URL that the user gave is never replaced by a URL of the mirror.
-    modelsUrl: found.isUrl ? '' : modelsUrl,
-    files,
-    signal: line.signal,
-    onProgress: bar.show,
-    onRetry(retry: Retry) {
-      bar.clear();
-      process.stderr.write(`sonant: ${explainRetry(retry)}\n`);
-    },
-    ...(flags.name !== undefined && { name: flags.name }),
-    isOffline: flags.isOffline || modelsOffline,
-    beforePrepare(engine: ModelEngine) {
-      bar.clear();
-      return acceptLibrary(engine, flags, line);
-    },
-  };
   const printOver = (text: string) => {
     bar.clear();
     print(text);
   };
-  const { name, voiceIds } = await folder.get(found.offered, { ...options, print: printOver }).finally(bar.clear);
+  const getting = folder.get(found.offered, {
+    // A URL that the user gave is never replaced by a URL of the mirror.
+    modelsUrl: found.isUrl ? '' : modelsUrl,
+    files,
+    signal: line.signal,
+    print: printOver,
+    onProgress: bar.show,
+    onRetry({ host, why, pauseMs, attempt, attemptsMax }) {
+      const next = `trying again in ${pauseMs / 1000} s (attempt ${attempt} of ${attemptsMax})`;
+      bar.clear();
+      process.stderr.write(`sonant: cannot download from ${host}: ${why}; ${next}\n`);
+    },
+    ...(flags.name !== undefined && { name: flags.name }),
+    isOffline: flags.isOffline || modelsOffline,
+    beforePrepare(engine) {
+      bar.clear();
+      return acceptLibrary(engine, flags, line);
+    },
+  });
+  const { name, voiceIds } = await getting.finally(bar.clear);
   if (!voiceIds) print(`${name} is already installed; sonant voice remove ${name} removes it`);
   else print(describeInstalled(name, voiceIds, row));
   const made = flags.isDefault
@@ -87,9 +88,6 @@ export async function getVoice(
       JSON.stringify({ model: name, is_new: !!voiceIds, voice_ids: voiceIds ?? null, ...made, ...licenceOf(row) }),
     );
 }
-
-const explainRetry = ({ host, why, pauseMs, attempt, attemptsMax }: Retry): string =>
-  `cannot download from ${host}: ${why}; trying again in ${pauseMs / 1000} s (attempt ${attempt} of ${attemptsMax})`;
 
 /** Makes the wanted voice the default voice if it belongs to the model, or else the model's first voice. */
 async function makeBestDefault(line: CommandLine, isOwn: (voiceId: string) => boolean, wanted?: string) {

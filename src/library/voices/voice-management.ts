@@ -10,7 +10,6 @@ import {
   type OfferedVoice,
   type StoredBinding,
   type StoredVoice,
-  type VoiceStatus,
   type Voices,
 } from '../../speech.ts';
 import type { CloneMaking, PreparedClone } from './clone-making.ts';
@@ -235,7 +234,7 @@ function toStoredRow(
 /** The state of a voice before a change, with only the parts that the checks need. */
 interface Speaking {
   voiceId: string;
-  status: VoiceStatus | 'deleted';
+  status: StoredVoice['status'] | 'deleted';
   bindings: readonly BindingRecord[];
   languageCodes: readonly string[];
 }

@@ -3,7 +3,7 @@
 // Host header, and no redirect leads to a URL in a request.
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Accounts, keyTokens, type Scope } from '../../../accounts.ts';
+import { type Accounts, keyTokens } from '../../../accounts.ts';
 import { Failure, failureTable } from '../../../platform/errors.ts';
 import { bodyArrivalMs } from '../../../platform/net/request-limits.ts';
 import { fromThrown } from '../../net/failure-reply.ts';
@@ -241,7 +241,7 @@ async function readForm(request: FastifyRequest, payload: IncomingMessage): Prom
 }
 
 type Granted =
-  | { token: string; scopes: readonly Scope[]; more?: Record<string, string> }
+  | { token: string; scopes: readonly string[]; more?: Record<string, string> }
   | { error: string; error_description: string };
 
 const refused = (error: string, error_description: string): Granted => ({ error, error_description });
@@ -283,7 +283,7 @@ const unknownScope = () => refused('invalid_scope', `scope must be some of: ${ke
  * Returns all scopes by default, and undefined if the request names an unknown scope. An empty value counts as absent
  * (RFC 6749).
  */
-function parseScopes(fields: URLSearchParams): readonly Scope[] | undefined {
+function parseScopes(fields: URLSearchParams) {
   const wanted = (fields.get('scope') ?? '').split(' ').filter(Boolean);
   if (wanted.length === 0) return keyTokens.scopes;
   const scopes = keyTokens.scopes.filter((scope) => wanted.includes(scope));
