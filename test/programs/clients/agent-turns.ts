@@ -19,7 +19,7 @@ export async function openAgentGateway(onClose: (close: () => Promise<void>) => 
   const flite = await openFlite({ threads: 1 });
   onClose(() => flite.close());
   const marking = { software: 'Sonant', operator: '' };
-  return openTestGateway({ engines: [flite], defaultVoice: voice, marking }, onClose);
+  return openTestGateway({ engines: [flite], defaultVoice: voice, marking, isLimited: true }, onClose);
 }
 
 /** Seconds of the sentences, each spoken alone, and of all of them in one text with the pauses between them. */

@@ -65,16 +65,26 @@ test.skipIf(!python)(
   300_000,
 );
 
+// Pipecat only logs the reason for which a WebSocket was closed.
+const silent = 'completed with no audio';
 test.skipIf(!python).each([
-  // Pipecat only logs the reason for which a WebSocket was closed.
-  ['elevenlabs', 'completed with no audio'],
-  ['elevenlabs-dialogue', 'Voice not found'],
-  ['elevenlabs-http', 'Voice not found'],
-  ['cartesia', 'Voice not found'],
-])(
-  '%s: an unknown voice ends the turn with an error',
-  async (service, message) => {
-    const args = [service, gateway.url, gateway.key, 'nobody'];
+  ['elevenlabs', 'an unknown voice', silent],
+  ['elevenlabs-dialogue', 'an unknown voice', 'Voice not found'],
+  ['elevenlabs-http', 'an unknown voice', 'Voice not found'],
+  ['cartesia', 'an unknown voice', 'Voice not found'],
+  ['elevenlabs-http', 'a wrong key', 'The API key is'],
+  ['cartesia', 'a wrong key', '401'],
+  ['openai', 'a wrong key', 'The API key is'],
+  ['elevenlabs', 'a spent quota', silent],
+  ['elevenlabs-http', 'a spent quota', 'are left until'],
+  ['cartesia', 'a spent quota', 'are left until'],
+  ['openai', 'a spent quota', 'are left until'],
+] as const)(
+  '%s: %s ends the turn with an error',
+  async (service, cause, message) => {
+    const { key: limited } = await gateway.keyVerifier.create({ limits: { charactersPerMonth: 20 } });
+    const key = { 'an unknown voice': gateway.key, 'a wrong key': 'snt_wrong', 'a spent quota': limited }[cause];
+    const args = [service, gateway.url, key, cause === 'an unknown voice' ? 'nobody' : voice];
     const heard = await runProgram<Heard>(python!, 'pipecat_turns.py', args, turns);
     expect(heard.errors.join('\n')).toContain(message);
     expect(heard.turns).toMatchObject([{ bytes: 0 }]);
