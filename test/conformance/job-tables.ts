@@ -88,7 +88,8 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
       const { jobKey, keyId } = await add();
       const id = { jobKey, chapter: 0 };
       await rows.claim(id, 'me', 1_000, 2_000);
-      const write = (segment: number, holder = 'me') => {
+      const write = async (segment: number, holder = 'me') => {
+        const isCharged = segment >= (await rows.countCharged(id));
         const usage = { keyId, voiceId: 'ada', day: '2026-11-21', requests: 0, characters: 10, audioMs: 500 };
         const row = {
           ...id,
@@ -99,7 +100,8 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
           sampleRateHz: 24_000,
         };
         const upTo = { chars: 10 * (segment + 1), seconds: 0.5 * (segment + 1) };
-        const progress = { holder, leaseUntilMs: 3_000, ...upTo, busyMs: 7, unchecked: 1, usage };
+        const charge = { usage: isCharged ? usage : undefined };
+        const progress = { holder, leaseUntilMs: 3_000, ...upTo, busyMs: 7, unchecked: 1, ...charge };
         return rows.addSegment({ ...row, words: '[]', report: null }, progress);
       };
       await write(0);
