@@ -1,5 +1,6 @@
-// Stores captions, manifests and receipts beside their audio, in clips with other key prefixes. Captions and receipts are
-// stored before the audio is indexed, so that indexed audio always has them.
+// Stores and reads captions, manifests and receipts beside their audio, in clips with other key prefixes, and removes
+// audio together with them. Captions and receipts are stored before the audio is indexed, so that indexed audio always
+// has them.
 import { buffer } from 'node:stream/consumers';
 import type { Cue } from './captions.ts';
 import type { ClipStore } from './stores/clip-store.ts';

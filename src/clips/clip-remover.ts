@@ -1,5 +1,6 @@
-// Removes stored clips early to make room. The row of a clip expires before the file is removed, so that no link leads
-// to a missing file. A clip that cannot be removed is skipped, and `ClipSweep` tries again.
+// Removes stored clips before they expire, for their owner or to make room; clip-sweep.ts removes expired clips. The row
+// of a clip expires before the file is removed, so that no link leads to a missing file. A clip that cannot be removed
+// is skipped, and `ClipSweep` tries again.
 import { hasReason } from '../platform/errors.ts';
 import { removeClip } from './beside-audio.ts';
 import type { ClipRows, StoredClipRow } from './clip-rows.ts';

@@ -1,5 +1,6 @@
-// A turn of live speech: its text, and how much of the text has been sent and heard. An interrupted turn reports the
-// text up to the word being heard. If the words have no times yet, they are estimated from the pace of earlier words.
+// Tracks a turn of live speech: its text, and how much of the text has been sent and heard. After an interrupt, which
+// api/live-session.ts handles, `heardAt` returns the text up to the word being heard. If the words have no times yet,
+// they are estimated from the pace of earlier words. FileOfTurns keeps the encoder of a file with several turns open.
 import { type AudioPipeline, audioFormats } from '../audio.ts';
 import { countChars } from '../platform/count-chars.ts';
 import { LiveText } from './live-text.ts';

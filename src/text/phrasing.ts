@@ -1,6 +1,6 @@
-// The phrasing of a language, from its table: words that open a phrase, words that cling to the next word, abbreviations
-// whose full stop does not end a sentence, and words that begin sentences. A language without a table is split only at
-// punctuation.
+// The words by which a language's texts are split, from its table: words that open a phrase, words that cling to the
+// next word, abbreviations whose full stop does not end a sentence, and words that begin sentences. A language without
+// a table is split only at punctuation. How long the pauses last is decided in speech/request-sound.ts.
 
 import { toRows } from '../platform/keyed-rows.ts';
 import { type AbbreviationRows, hasTable, type LanguageTable, readTable } from './language-table.ts';

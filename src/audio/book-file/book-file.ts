@@ -1,5 +1,6 @@
-// Joins the finished chapter files of a book into one file with chapter marks. Encoded audio is copied; only silence
-// is encoded here. Chapters are read one after the other in small chunks, so memory does not grow with the book.
+// Joins the bytes of encoded chapters into one file with chapter marks; clips/jobs/job-joiner.ts calls it for the
+// chapters of a job. Encoded audio is copied; only silence is encoded here. Chapters are read one after the other in
+// small chunks, so memory does not grow with the book.
 import { Failure } from '../../platform/errors.ts';
 import { audioFormats, type FormatName } from '../formats.ts';
 import {

@@ -1,6 +1,6 @@
-// Loads the AWS SDK when a bucket is opened, and configures it for any S3-compatible service. Every call has a timeout
-// and makes up to three attempts. Store errors are `storage_unavailable`, or `storage_full` if the store reports that
-// it is full.
+// Loads the AWS SDK when a bucket is opened, and configures it for any S3-compatible service. The SDK signs the calls
+// and links of s3-bucket.ts. Every call has a timeout and makes up to three attempts. Store errors are
+// `storage_unavailable`, or `storage_full` if the store reports that it is full.
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { Failure } from '../../platform/errors.ts';
 import { codeIn } from '../../platform/net/upstream-answer.ts';
@@ -69,7 +69,7 @@ export async function openS3Client(address: S3Address, changed: Partial<Timeouts
   const { connectMs, checkMs, attemptMs, callMs, uploadAttemptMs, uploadMs } = timeouts;
   const sdk = await load();
   const client = await createClient(sdk, endpoint, address, connectMs);
-  /** A separate client signs links, because a signature includes the host. */
+  /** The client for links. Their signature includes the host, so a public endpoint needs a client of its own. */
   const linking =
     publicEndpoint === '' || publicEndpoint === endpoint
       ? client

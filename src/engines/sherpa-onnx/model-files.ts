@@ -1,5 +1,6 @@
-// The files of a model's folder, as far as needed to recognise and check the model: names, sizes, ONNX headers and the
-// operator's card. The readers of the model kinds call the checks, which return values or collect faults.
+// Reads the files of a model's folder, as far as model-folder.ts needs them to recognise and check the model: names,
+// sizes, ONNX headers, tokens and the operator's card. The checks, which the reader of each kind of model calls, return
+// values or collect faults.
 import { type FileHandle, open, readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cardName, type ModelCard, readModelCard } from './model-card.ts';

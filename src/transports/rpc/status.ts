@@ -1,5 +1,5 @@
-// A Failure as an RPC status: a google.rpc.Status (https://google.aip.dev/193) with the code from its row in the
-// failure table and the details below. The Failure is the cause of the error.
+// Converts a Failure to the error of an RPC: a google.rpc.Status (https://google.aip.dev/193) with the code from its row
+// in the failure table and the details below. The Failure is the cause of the error.
 //     ErrorInfo   reason "TEXT_TOO_LONG", domain "sonant", metadata { limit: "5000", actual: "6021" }
 //     BadRequest  a field violation for each fault: field, description, reason "TOO_LONG"
 //     RetryInfo   if a retry can help; its delay in seconds is also the metadata `retry-after`
