@@ -56,7 +56,7 @@ export const slowFiles: readonly string[] = [
   'test/transports/http/model-routes.test.ts',
   'test/transports/http/resumed-streams.test.ts',
   'test/transports/http/web-socket-floods.test.ts',
-  'test/clips/jobs/book-joiner.test.ts',
+  'test/clips/jobs/job-joiner.test.ts',
   'test/clips/jobs/job-events.test.ts',
   'test/clips/jobs/job-life.test.ts',
   'test/clips/jobs/jobs.test.ts',

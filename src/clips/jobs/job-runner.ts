@@ -2,8 +2,8 @@
 // Each job has one chapter in progress at a time, so that an interruption costs the job at most one segment. Several
 // processes share the chapters of a store. If a process dies, another process takes over when the leases have expired.
 import { type Failure, failureTable, type Reason, toFailure } from '../../platform/errors.ts';
-import { joinBook } from './book-joiner.ts';
 import { speakChapter } from './chapter-speaker.ts';
+import { joinJob } from './job-joiner.ts';
 import type { ChapterId, OpenChapter } from './job-leases.ts';
 import { attemptsMax, chapterLeaseMs, chapterPollMs, chapterRenewalMs, retryMs } from './job-limits.ts';
 import { expiryOf, type JobSettings } from './job-request.ts';
@@ -107,7 +107,7 @@ async function work(id: ChapterId, options: JobRunnerOptions, leaving: AbortCont
     const job = await rows.findByKey(id.jobKey);
     const chapter = (await rows.chaptersOf(id.jobKey)).find((each) => each.chapter === id.chapter);
     if (job && chapter) await speakChapter(job, chapter, options, leaving.signal);
-    else if (job) await joinBook(job, options, leaving.signal);
+    else if (job) await joinJob(job, options, leaving.signal);
   } catch (error) {
     if (leaving.signal.aborted || error instanceof LeaseLost) return;
     // If `afterFailure` throws, the chapter is not retried at once.

@@ -1,5 +1,5 @@
-// Joins the finished chapters of a job into one file with captions, and ends the job. A chapter whose file was deleted,
-// to free space or with its voice, is spoken again first.
+// Joins the finished chapters of a job into one clip with captions (audio/book-file/ joins the bytes), and ends the job.
+// A chapter whose file was deleted, to free space or with its voice, is spoken again first.
 import {
   audioFormats,
   type BookChapter,
@@ -33,7 +33,7 @@ interface Finished {
   clip: ClipRow;
 }
 
-export async function joinBook(job: JobRow, tools: JobTools, signal: AbortSignal): Promise<void> {
+export async function joinJob(job: JobRow, tools: JobTools, signal: AbortSignal): Promise<void> {
   const { rows, index, room, keepMs } = tools;
   const settings: JobSettings = JSON.parse(job.settings);
   const request = toPartRequest(settings.speech, {});
