@@ -22,5 +22,5 @@ export {
 
 // Protos and OpenAPI
 
-export { anyOfTexts, documentMethod, memberSchema, messageSchema, withNull } from './contract/openapi.ts';
+export { anyOfTexts, documentMethod, memberSchema, messageSchema, withNull } from './contract/method-docs.ts';
 export { type Endpoint, endpointsOf, enumNames, isOurs } from './contract/schema.ts';

@@ -8,7 +8,7 @@ import {
   StreamSpeechRequestSchema,
   SynthesizeSpeechRequestSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
-import { memberSchema } from '../../src/contract/openapi.ts';
+import { memberSchema } from '../../src/contract/method-docs.ts';
 
 const messages = [
   ...[SynthesizeSpeechRequestSchema, StreamSpeechRequestSchema, EstimateSpeechRequestSchema],

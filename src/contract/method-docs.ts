@@ -1,5 +1,6 @@
-// Documents REST endpoints in OpenAPI 3.1, from the descriptors of their RPCs. Parameters and bodies come from fields,
-// limits from rules, descriptions from comments, examples from options.
+// Describes one REST endpoint for OpenAPI 3.1, from the descriptor of its RPC. Parameters and bodies come from fields,
+// limits from rules, descriptions from comments, examples from options. The whole document is made in
+// transports/http/docs/openapi-document.ts.
 import { type DescField, type DescMessage, type DescMethod, getOption, ScalarType } from '@bufbuild/protobuf';
 import type { FieldRules } from '../../gen/buf/validate/validate_pb.ts';
 import { protoReference } from '../../gen/sonant/v1/reference.ts';
