@@ -9,7 +9,7 @@ import { importVoice } from '../../src/engines/onnx/import-voice.ts';
 import { openOnnx } from '../../src/engines/onnx/onnx.ts';
 import { readOnnxModel } from '../../src/engines/onnx/onnx-file.ts';
 import { compileRuntime, findRuntime, openRuntime } from '../../src/engines/onnx/onnx-runtime.ts';
-import { vits } from '../../src/engines/onnx/vits.ts';
+import { piper } from '../../src/engines/onnx/piper.ts';
 import { naturalConformance } from '../conformance/natural-voice.ts';
 import { newFolder } from '../new-folder.ts';
 import { fetchPiperVoice } from './fetched-voice.ts';
@@ -53,7 +53,7 @@ describe('a voice of Piper', { timeout: importMsMax }, () => {
   test('windows have the samples of the whole', async () => {
     const { is, entry } = findRuntime()!;
     const start = is === 'native' ? { is, entry } : { is, entry, module: await compileRuntime(entry) };
-    const opened = await vits.open(
+    const opened = await piper.open(
       readOnnxModel(readFileSync(model)),
       await openRuntime(start),
       join(dataDir, 'models/en_US-joe-medium'),

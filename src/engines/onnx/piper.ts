@@ -1,4 +1,4 @@
-// The family VITS, as Piper publishes its voices: NAME.onnx and NAME.onnx.json. The graph is cut into three parts. The
+// The voices of Piper, of the family `vits`: NAME.onnx and NAME.onnx.json. The graph is cut into three parts. The
 // text side reads all phonemes of an utterance, and gives their durations and the mean and spread of their frames; the
 // flow and the decoder are local, so that they compute a range of frames from a few more. The noise that the frames are
 // drawn from is made here, from the seed.
@@ -133,7 +133,7 @@ const durationPlace = -1;
 
 const faulty = (what: string) => new Failure('engine_error', {}, new Error(`the model gave ${what}`));
 
-export const vits: Family = {
+export const piper: Family = {
   name: 'vits',
   isAlone: true,
   isOwn: ({ inputs }) => ['input', 'input_lengths', 'scales'].every((name) => inputs.includes(name)),
