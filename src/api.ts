@@ -2,7 +2,7 @@
 
 // Opening
 
-export { type Api, openApi, openCommandApi } from './api/open-api.ts';
+export { type Api, openCommandApi, openServiceApi } from './api/open-service-api.ts';
 
 // Calls
 

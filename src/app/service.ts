@@ -2,7 +2,7 @@
 import { isIPv6 } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Accounts, openAccounts } from '../accounts.ts';
-import { type Api, openApi } from '../api.ts';
+import { type Api, openServiceApi } from '../api.ts';
 import { openClips, openProvenance } from '../clips.ts';
 import { type EngineDefinition, openVoiceDurations } from '../engines.ts';
 import { openLibrary } from '../library.ts';
@@ -84,7 +84,7 @@ export async function openService(options: {
   const callLog = openCallLog(log);
   opened.defer(() => callLog.close());
   const openedDelivery = clips.openDelivery({ ...core, links, openSigner });
-  const api = openApi({
+  const api = openServiceApi({
     store,
     clips: openedDelivery,
     core,

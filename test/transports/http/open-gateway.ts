@@ -19,7 +19,7 @@ import { createWebhookRows } from '../../../src/accounts/webhooks/webhook-rows.t
 import { createWebhookSecrets } from '../../../src/accounts/webhooks/webhook-secrets.ts';
 import type { EndedCall } from '../../../src/api/call.ts';
 import { type JobHandlersOptions, openJobHandlers } from '../../../src/api/jobs.ts';
-import { openApi } from '../../../src/api/open-api.ts';
+import { openServiceApi } from '../../../src/api/open-service-api.ts';
 import type { TimeLimits } from '../../../src/api/running-call.ts';
 import { loadConfig } from '../../../src/app/config.ts';
 import type { RoomLimits } from '../../../src/clips/clip-room.ts';
@@ -161,7 +161,7 @@ export async function openTestGateway(
   const readOwn = options.readOwnCertificates ?? (async () => (openSigner ? certificatesOf(openSigner) : []));
   const onCallEnd = (call: EndedCall) => void calls.push(call);
   const openedDelivery = storedClips.openDelivery({ speech, voices, links, openSigner });
-  const api = openApi({
+  const api = openServiceApi({
     store,
     clips: openedDelivery,
     jobs: jobsOptions({ chaptersMax: options.jobChaptersMax ?? 4 }),

@@ -48,9 +48,9 @@ interface ApiOptions {
   onFault(fault: unknown): void;
 }
 
-export type Api = ReturnType<typeof openApi>;
+export type Api = ReturnType<typeof openServiceApi>;
 
-export function openApi(options: ApiOptions) {
+export function openServiceApi(options: ApiOptions) {
   const { store, core, voiceManagement: management, lexicons, installs, provenance, onFault } = options;
   const { keys, usage, ledger, limiter, seal, webhookSecrets: secrets } = options.accounts;
   const { engines, voices, speech } = core;
