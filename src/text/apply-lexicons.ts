@@ -2,8 +2,8 @@
 // written `sub` or `phoneme`. Addresses, text inside such markup, and Markdown and HTML syntax are not matched.
 import type { Steps } from '../platform/runtime/steps.ts';
 import { type Lexicon, matchLexicons } from './lexicon.ts';
+import { mark, markMarkup } from './markdown.ts';
 import { countSaid, type MarkedItem, type MarkedRun, type MarkedText, type Piece } from './marked-text.ts';
-import { mark, markMarkup } from './markup.ts';
 import { readParagraph } from './paragraphs.ts';
 
 /** The lexicons of a run in order of precedence, and the language of the run. */

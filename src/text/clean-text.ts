@@ -5,7 +5,7 @@ import anyAscii from 'any-ascii';
 import { entityAt } from './html.ts';
 import { symbols } from './language-table.ts';
 import { readFormula } from './latex.ts';
-import { mark } from './markup.ts';
+import { mark } from './markdown.ts';
 import { matchAt } from './rule.ts';
 
 interface CleanText {

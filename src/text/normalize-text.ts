@@ -5,7 +5,7 @@
 import { cleanText } from './clean-text.ts';
 import { type Replacement, replaceIn } from './flat-text.ts';
 import { hasTable } from './language-table.ts';
-import { mark, markMarkup } from './markup.ts';
+import { mark, markMarkup } from './markdown.ts';
 import { type Paragraph, type ReadingState, readLiteral, readParagraph } from './paragraphs.ts';
 import { markBreaks } from './sentence-ends.ts';
 import { breakStrength, type SpokenToken, type Token, tokenize } from './tokenize.ts';

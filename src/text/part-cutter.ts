@@ -3,7 +3,7 @@
 // pieces, and the joined parts are the text. Numbers, abbreviations, URLs and markup that may continue are not split.
 import { cleanText } from './clean-text.ts';
 import { vendorTagNames } from './inline-tags.ts';
-import { hasOpenMarkup, markMarkup } from './markup.ts';
+import { hasOpenMarkup, markMarkup } from './markdown.ts';
 import { readEnd } from './normalize-text.ts';
 import { endsClause, mayAbbreviate, mayEndSentence } from './sentence-ends.ts';
 import { breakStrength } from './tokenize.ts';

@@ -1,6 +1,7 @@
 // Reads markup into marked text: SSML 1.1 (https://www.w3.org/TR/speech-synthesis11/) here, pause tags and vendors' tags
-// in inline-tags.ts. Invalid XML is a fault with line and column. Unknown elements are spoken plainly and reported. Only character references and XML's five entities are
-// expanded, and nothing is fetched. The caller must limit the length of the document.
+// in inline-tags.ts. Invalid XML is a fault with line and column. Unknown elements are spoken plainly and reported. Only
+// character references and XML's five entities are expanded, and nothing is fetched. The caller must limit the length of
+// the document.
 import { SaxesParser, type SaxesTagPlain } from 'saxes';
 import { createPauses, readPauseTags, readVendorTags } from './inline-tags.ts';
 import {

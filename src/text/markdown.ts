@@ -1,6 +1,7 @@
-// Finds the markup in a paragraph: Markdown (https://spec.commonmark.org/0.31.2/, section 6) and HTML tags. Each UTF-16
-// unit is kept, silent or a pause. Delimiters, link targets, tag names and attributes, comments and footnote marks are
-// silent. A scan takes one pass, because the length of every construct is bounded.
+// Finds what a writer marked in a paragraph: Markdown (https://spec.commonmark.org/0.31.2/, section 6) and HTML tags.
+// ssml.ts reads the markup that controls speech. Each UTF-16 unit is kept, silent or a pause. Delimiters, link targets,
+// tag names and attributes, comments and footnote marks are silent. A scan takes one pass, because the length of every
+// construct is bounded.
 import { blockTags, cellTags, inlineTags } from './html.ts';
 import { formulaEnd } from './latex.ts';
 import { matchAt } from './rule.ts';

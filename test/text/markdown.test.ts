@@ -1,4 +1,4 @@
-// Tests that markup is removed, and that its words are kept. Paragraphs are separated by " / ".
+// Tests that Markdown and HTML tags are removed, and that their words are kept. Paragraphs are separated by " / ".
 import { expect, test } from 'vitest';
 import { spoken } from './spoken.ts';
 
