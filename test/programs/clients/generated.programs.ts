@@ -3,7 +3,7 @@
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, expect, test } from 'vitest';
 import { isInstalled } from '../../programs.ts';
@@ -18,12 +18,12 @@ const gateway = await openTestGateway({}, afterAll);
 const folder = mkdtempSync(join(tmpdir(), 'sonant-generated-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const generator = (name: string) => join(dirname(python!), name);
 /** Generates a client with openapi-generator. Returns its folder. */
 async function generate(language: string, ...more: string[]): Promise<string> {
   const out = join(folder, language);
-  const args = ['generate', '-i', `${gateway.url}/openapi.json`, '-g', language, '-o', out, ...more];
-  await run(generator('openapi-generator-cli'), args);
+  const tool = ['-c', 'import openapi_generator_cli; openapi_generator_cli.cli()'];
+  const args = [...tool, 'generate', '-i', `${gateway.url}/openapi.json`, '-g', language, '-o', out, ...more];
+  await run(python!, args);
   return out;
 }
 /** Runs a program in a folder. Returns its last lines: the length and the start of the audio, and the error. */
@@ -43,8 +43,8 @@ test.skipIf(!python)(
     const config = join(folder, 'config.yaml');
     writeFileSync(config, 'content_type_overrides: {"audio/wav": "application/octet-stream"}\n');
     const out = join(folder, 'plain');
-    const args = ['generate', '--url', `${gateway.url}/openapi.json`, '--config', config, '--output-path', out];
-    await run(generator('openapi-python-client'), args);
+    const args = ['-m', 'openapi_python_client', 'generate', '--url', `${gateway.url}/openapi.json`];
+    await run(python!, [...args, '--config', config, '--output-path', out]);
     const program = `
 import os
 from sonant_client import AuthenticatedClient
