@@ -338,8 +338,7 @@ async function estimateCuts({ request, cuts, info }: CutPlan, signal: AbortSigna
   let seconds = 0;
   let segmentCount = 0;
   let sinceMs = performance.now();
-  for (let next = await cuts.next(); !next.done; next = await cuts.next()) {
-    const { cut: spoken, rendering, pauseBeforeMs } = next.value;
+  for await (const { cut: spoken, rendering, pauseBeforeMs } of cutsOf(cuts)) {
     seconds += pauseBeforeMs / 1000;
     if (spoken && rendering) {
       seconds += spoken.text.length / charsPerSecond / (rendering.engineRate * rendering.tempo);
