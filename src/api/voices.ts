@@ -153,8 +153,6 @@ export function createVoiceHandlers({ voices, engines, management }: VoiceHandle
   } satisfies Handlers<typeof VoiceService>;
 }
 
-export type VoiceOperations = ReturnType<typeof createVoiceOperations>;
-
 /** Operations on voices for the APIs of other vendors. */
 export function createVoiceOperations(voices: Voices) {
   const { findCurrent } = voices;

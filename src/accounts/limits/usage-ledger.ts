@@ -148,8 +148,6 @@ interface Batch {
   written: Promise<void>;
 }
 
-export type UsageLedger = ReturnType<typeof createUsageLedger>;
-
 export interface UsageLedgerOptions {
   pendingRowsMax?: number;
   retryMs?: number;
