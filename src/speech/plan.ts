@@ -41,7 +41,10 @@ export interface Plan {
   ended: AbortSignal | undefined;
   /** Throws a Failure if the voice cannot speak the texts of the request. `cut` also checks them. */
   check(): void;
-  /** Hash of everything that the audio depends on, if the best engines speak, or this one for the main voice. */
+  /**
+   * Hash of everything that the audio depends on. The best engines speak, except that `binding`, if it is given, speaks
+   * the main voice.
+   */
   keyOf(binding?: Binding): string;
   /** Cuts the texts of the request, or those of a feed, for these engines. */
   cut(casting: Casting, feed?: Feed): Promise<CutPlan>;

@@ -84,8 +84,9 @@ interface RequestOptions {
 }
 
 interface ReadOptions extends Pick<RequestOptions, 'limits' | 'conflicts'> {
-  /** Fields that are not accepted as members, and members that the caller reads. */
+  /** Fields that are not accepted as members. */
   without?: readonly string[];
+  /** Members that the caller reads. */
   also?: readonly string[];
   /** Whether unknown members are refused. Otherwise they are ignored and reported. */
   isStrict?: boolean;

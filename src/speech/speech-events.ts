@@ -114,7 +114,7 @@ export interface SpeechDone {
   suspects?: readonly Suspect[] | undefined;
   /** Number of segments that the recognizer left unchecked. */
   unchecked?: number | undefined;
-  /** The event after a recognizer has heard a turn, for which live speech does not wait. Never rejects. */
+  /** In live speech: this event with the findings of a recognizer, once it has heard the turn. Never rejects. */
   later?: Promise<SpeechDone> | undefined;
   chars: number;
   seconds: number;

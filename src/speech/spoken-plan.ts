@@ -59,8 +59,8 @@ export type RunKept = (
 ) => ReturnType<SpeakWhole>;
 
 /**
- * Makes an engine speak the whole segment, with another seed if its caller did not like it before. Returns no pieces if
- * the segment has no words.
+ * Makes an engine speak the whole segment. `isAgain` is set if the owner of a job has asked for another take; an engine
+ * with seeds then uses another seed. Returns no pieces if the segment has no words.
  */
 type SpeakWhole = (isAgain: boolean) => Promise<readonly SpokenPcm[]>;
 

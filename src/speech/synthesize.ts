@@ -178,7 +178,8 @@ export function createSpeech(options: SpeechOptions): Speech {
           }
           const heard = voicing.heard();
           let later: Promise<SpeechDone> | undefined;
-          // The next turn does not wait for a recognizer. Other calls do, without a place.
+          // A live turn ends its places itself, and the next turn does not wait for a recognizer. Other calls wait for it,
+          // but give up their place first.
           if (admission.partDone) later = heard?.then(() => voicing.done());
           else {
             admission.end();

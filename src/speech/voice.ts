@@ -348,8 +348,9 @@ export interface DefaultVoice {
   source: DefaultSource;
   /** The chosen voice, even if SONANT_DEFAULT_VOICE overrides the choice; undefined if no existing voice is chosen. */
   chosen: OfferedVoice | undefined;
-  /** The id of the chosen voice, even if the voice does not exist, and the default voice of the settings, if any. */
+  /** The id of the chosen voice, even if the voice does not exist. */
   chosenId: string | undefined;
+  /** SONANT_DEFAULT_VOICE; empty if it is not set. */
   setting: string;
 }
 

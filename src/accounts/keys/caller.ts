@@ -1,6 +1,6 @@
 // Callers of operations and actors of changes, and what they may do: scopes, limits, and the grant. A grant defines the
-// keys that its holder may see and change, and the most that keys may do that the holder creates: what the holder may do
-// itself, and at the command line everything. Every change is recorded with its actor.
+// keys that its holder may see and change, and the maximum permissions of keys that the holder creates. A key can grant
+// at most its own permissions; the command line can grant all permissions. Every change is recorded with its actor.
 import { Violations } from '../../contract.ts';
 import { Failure } from '../../platform/errors.ts';
 import { isAddressBlock, isBlockWithin } from '../../platform/net/client-addresses.ts';
@@ -97,7 +97,7 @@ export interface Caller extends VoiceUser {
   deadlineMs?: number | undefined;
 }
 
-/** A caller without an account is one of its own. */
+/** The account of a caller. A caller without an account is its own account. */
 export const accountOfCaller = ({ accountId, callerId }: Caller): string => accountId ?? callerId;
 
 /** An admitted caller, with its key and permissions. */

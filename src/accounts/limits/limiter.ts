@@ -66,7 +66,7 @@ export function monthlyQuotaOf(caller: Limited) {
     checkFits(chars: number): void {
       for (const [i, quota] of quotas.entries()) checkFitsQuota(chars, quota, i === 0);
     },
-    /** Rejects a text that exceeds what is left by this status. */
+    /** Rejects a text with more characters than the status reports as remaining. */
     checkLeft(chars: number, status: LimitStatus | undefined): void {
       const left = status?.characters?.remaining ?? Infinity;
       if (chars <= left) return;

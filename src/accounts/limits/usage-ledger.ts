@@ -16,7 +16,7 @@ export interface UsageRow {
   audioMs: number;
 }
 
-/** What was spoken; by default, today. */
+/** What was spoken on a day. Default for `day`: today. */
 export type Usage = Omit<UsageRow, 'day'> & Partial<Pick<UsageRow, 'day'>>;
 
 export const usageGroups = ['key', 'voice', 'day'] as const;
