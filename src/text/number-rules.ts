@@ -1,6 +1,5 @@
 // Rules for text that begins with a digit: dates, times, telephone numbers, sums of money, measures, ordinals,
 // fractions and other numbers. The rules for English are in english/rules.toml instead.
-import { toRows } from '../platform/keyed-rows.ts';
 import { contextRule } from './number-contexts.ts';
 import {
   endSource,
@@ -44,7 +43,7 @@ function versionRule(v: Verbalizer): Rule {
 
 /** Says the parts of 3.14.2, with "point" between them. */
 function sayParts(v: Verbalizer, written: string): string {
-  const point = new Map(toRows(v.table.signs.names)).get('.') ?? v.table.numbers.point;
+  const point = v.signs.get('.') ?? v.table.numbers.point;
   return written
     .split('.')
     .map((part) => v.numeral(part))
@@ -112,7 +111,7 @@ function timeRules(v: Verbalizer): Rule[] {
   );
   const clock = String.raw`(?:[01]?\d|2[0-4])[.:][0-5]\d`;
   const isInRange = new RegExp(String.raw`(?<![\d.,])${clock} ?[-–] ?$`);
-  const links = `${v.table.numbers.range}|${new Map(toRows(v.table.signs.names)).get('&')}`;
+  const links = `${v.table.numbers.range}|${v.signs.get('&')}`;
   const goesOn = new RegExp(
     String.raw`^(?: (?:${links}) ${clock}${after}| ?[-–] ?${clock}(?![\d%€$£]|[.,]\d| ?[%€$£]| (?!h(?!\p{L}))(?:${v.nouns.unitSource})(?!\p{L})))`,
     'u',
@@ -140,7 +139,7 @@ function timeRules(v: Verbalizer): Rule[] {
     ([, ...counts], place) => {
       const inCase = v.agreement.caseAt(place, counts.find((amount) => amount !== undefined)!);
       const said = counts.flatMap((amount, i) => (amount ? v.count(`${Number(amount)}`, units[i]!, inCase) : []));
-      if (said.length > 2) said.splice(2, 0, new Map(toRows(v.table.signs.names)).get('&')!);
+      if (said.length > 2) said.splice(2, 0, v.signs.get('&')!);
       return said.length > 1 ? said.join(' ') : undefined;
     },
   );
@@ -211,7 +210,7 @@ function productRule(v: Verbalizer): Rule {
   const { times = '', by } = v.table.numbers;
   const noun = v.nouns.toNoun(times);
   const word = v.nouns.nameFor(noun, '5');
-  const cross = new Map(toRows(v.table.signs.names)).get('×')!;
+  const cross = v.signs.get('×')!;
   const isLength = new RegExp(
     String.raw`^(?:[\d.,]{1,8} ?[x×] ?){0,2}[\d.,]{1,8} ?(?:${v.nouns.unitSource})(?!\p{L})`,
     'u',
@@ -276,15 +275,15 @@ export function fractionRulesFor(v: Verbalizer): Rule[] {
 }
 
 /** Rule for powers: 10^-3, 2^n, 10⁻³. */
-export function powerRuleFor(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule {
+export function powerRuleFor(v: Verbalizer): Rule {
   const exponent = `([-−]?(?:${amountSource}|\\p{L}(?!\\p{L})))`;
   return rule(
     String.raw`(?<=[\p{L}\p{N})])(?:\^(?:[({]${exponent}[)}]|${exponent})|(?:(?<=\d)⁺?|(?=⁻))(⁻?[⁰¹²³⁴-⁹]{1,12}))`,
     ([, bracketed, bare, raised]) => {
       const power = (bracketed ?? bare ?? raised)!.normalize('NFKC');
-      if (power === '2' || power === '3') return signs.get(power === '2' ? '²' : '³');
+      if (power === '2' || power === '3') return v.signs.get(power === '2' ? '²' : '³');
       const letters = power.replace(/^[-−]/, `${v.table.numbers.minus} `);
-      return `${signs.get('^')} ${/\p{L}/u.test(power) ? letters : v.numeral(power, v.formOf('cardinal', 'power'))}`;
+      return `${v.signs.get('^')} ${/\p{L}/u.test(power) ? letters : v.numeral(power, v.formOf('cardinal', 'power'))}`;
     },
   );
 }

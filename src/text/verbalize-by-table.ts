@@ -30,18 +30,17 @@ export function readByTable(text: string, tokens: readonly Token[], languageCode
 }
 
 function toRules(v: Verbalizer): RuleSet {
-  const signs = new Map(toRows(v.table.signs.names));
-  const { special, digit, point, letter, sign } = tableRulesOf(v) ?? sharedRulesOf(v, signs);
+  const { special, digit, point, letter, sign } = tableRulesOf(v) ?? sharedRulesOf(v);
   return {
     rulesFor: { digit: byFirst(digit), point: byFirst(point), letter: byFirst(letter), sign: byFirst(sign) },
     monthFirst: new RegExp(`^(?:${v.table.month_first ?? '(?!)'})$`, 'i'),
-    readSign: (place) => readSign(place, v, signs),
+    readSign: (place) => readSign(place, v),
     easyWordEnd: easyWordEnd(v, special),
   };
 }
 
 /** The rules of all languages whose tables state none. */
-function sharedRulesOf(v: Verbalizer, signs: ReadonlyMap<string, string>): RuleLists {
+function sharedRulesOf(v: Verbalizer): RuleLists {
   const { beside = [], ...lists } = v.table.abbreviations ?? {};
   const rows = [...Object.values(lists), ...beside.map(({ rows }) => rows)].join('\n');
   return {
@@ -54,8 +53,8 @@ function sharedRulesOf(v: Verbalizer, signs: ReadonlyMap<string, string>): RuleL
       ...fractionRulesFor(v),
       perRule(v),
       startingWith(/[§±→²³]/, abbreviationRules(v)[0]!),
-      ...joiningRules(v, signs),
-      startingWith(/[\^⁺⁻⁰¹²³⁴-⁹]/, powerRuleFor(v, signs)),
+      ...joiningRules(v),
+      startingWith(/[\^⁺⁻⁰¹²³⁴-⁹]/, powerRuleFor(v)),
       topicRule(v),
       cliticRule(v),
     ],
@@ -85,7 +84,6 @@ function easyWordEnd(v: Verbalizer, special: readonly string[]): RuleSet['easyWo
 /** Rule for "/h" after a measure or a sum. */
 function perRule(v: Verbalizer): Rule {
   const names = new Map(toRows(v.table.units.per ?? ''));
-  const squared = new Map(toRows(v.table.signs.names));
   const isCurrency = new RegExp(`(?:${v.nouns.signSource}|${v.nouns.codeSource})$`, 'u');
   const source = String.raw`\/(m[²³23]|\p{L}{1,12})([²³])?${endSource}(?:\.(?=[,;:)]| [\p{Ll}+–]))?`;
   return ruleAt(/\//, source, ([, written, power], place) => {
@@ -94,7 +92,7 @@ function perRule(v: Verbalizer): Rule {
     const area = power === undefined ? undefined : v.nouns.unit(written! + power);
     const unit = area ?? v.nouns.unit(written!);
     const name = (area ? undefined : names.get(written!)) ?? (unit ? v.nouns.nameFor(unit, '1', 'acc') : undefined);
-    const raised = power === undefined || area ? '' : ` ${v.table.units.marks?.squared ?? squared.get(power)}`;
+    const raised = power === undefined || area ? '' : ` ${v.table.units.marks?.squared ?? v.signs.get(power)}`;
     const { per, per_price = per } = v.table.numbers;
     const isPrice = isCurrency.test(textBefore(place, 4));
     return name === undefined ? undefined : v.correct(`${isPrice ? per_price : per} ${name}${raised}`);
@@ -102,7 +100,7 @@ function perRule(v: Verbalizer): Rule {
 }
 
 /** Rules for "/100 km" after a measure, and for the dot of a product, as in 3·10⁸. */
-function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[] {
+function joiningRules(v: Verbalizer): Rule[] {
   const { per, per_many = per, range, ratio = range } = v.table.numbers;
   const day = `(?:${v.table.date.days ?? '(?!)'}|${v.table.date.months})`;
   const [term, equal] = [String.raw`[\p{L}\d(][\p{L}\d.,²³()^]{0,12}`, ' ?[=≈≠<>≤≥]'];
@@ -117,17 +115,17 @@ function joiningRules(v: Verbalizer, signs: ReadonlyMap<string, string>): Rule[]
     ),
     // 230 V/50 Hz are two quantities and no rate.
     ruleAt(/\//, String.raw`(?<=\d ?[\p{L}µ]{1,4})\/(?=\d{1,4} ?(?:${v.nouns.unitSource})${endSource})`, () => ''),
-    ruleAt(/[·⋅]/, String.raw`(?<=\d ?)[·⋅](?= ?\d)`, () => signs.get('*')),
+    ruleAt(/[·⋅]/, String.raw`(?<=\d ?)[·⋅](?= ?\d)`, () => v.signs.get('*')),
     ruleAt(/⁄/, '⁄', () => v.table.numbers.over),
     // f'(x) = 2x
-    ruleAt(/['()]/, applied, ([sign]) => signs.get(`f${sign}`) ?? ''),
+    ruleAt(/['()]/, applied, ([sign]) => v.signs.get(`f${sign}`) ?? ''),
     // Settings > Network
     ruleAt(/>/, String.raw`(?<=\p{L}["*]? )>(?= ["*]?\p{Lu}\p{L})`, () => ''),
-    ruleAt(/§/, '§§', () => signs.get('§§')),
+    ruleAt(/§/, '§§', () => v.signs.get('§§')),
     ruleAt(/[-–]/, `(?<=(?<!\\p{L})${day}\\.? ?)[-–](?= ?${day}(?!\\p{L}))`, () => range),
     ruleAt(/−/, String.raw`(?<=[\p{L}\p{N})=≈≠<>≤≥^↧↥↤→] ?)−(?= ?[\p{L}\d(∞√])`, () => v.table.numbers.minus),
     ruleAt(/[-–]/, String.raw`(?<=[\p{L}\p{N})] )[-–](?= ${subtracted})`, () => v.table.numbers.minus),
-    ruleAt(/[:/]/, String.raw`(?<=\d )[:/](?= ${term}${equal})`, () => signs.get('÷')),
+    ruleAt(/[:/]/, String.raw`(?<=\d )[:/](?= ${term}${equal})`, () => v.signs.get('÷')),
     ruleAt(/:/, String.raw`(?<=(?<![\d.,])\d{1,3} ):(?= \d)`, () => ratio || undefined),
   ];
 }
@@ -153,7 +151,7 @@ const topicRule = (v: Verbalizer): Rule =>
   });
 
 /** Reads the sign at the place; a sign is neither a letter nor a digit. */
-function readSign(place: Place, v: Verbalizer, signs: ReadonlyMap<string, string>): SignReading {
+function readSign(place: Place, v: Verbalizer): SignReading {
   const sign = signAt(place);
   const { char, repeats, before, after } = sign;
   switch (char) {
@@ -180,13 +178,13 @@ function readSign(place: Place, v: Verbalizer, signs: ReadonlyMap<string, string
       return readDash(sign, v);
     case '/':
       if (before === ' ' && after === ' ') return marked(sign, ',');
-      return isLetterOrDigit(before) && isLetterOrDigit(after) && repeats === 1 ? saidOf(sign, signs) : silent(sign);
+      return isLetterOrDigit(before) && isLetterOrDigit(after) && repeats === 1 ? saidOf(sign, v) : silent(sign);
     default:
-      return repeats > 1 ? silent(sign) : saidOf(sign, signs);
+      return repeats > 1 ? silent(sign) : saidOf(sign, v);
   }
 }
 
-function saidOf(sign: Sign, signs: ReadonlyMap<string, string>): SignReading {
+function saidOf(sign: Sign, { signs }: Verbalizer): SignReading {
   const { char, before, after } = sign;
   const say = signs.get(char);
   if (say === undefined) return silent(sign);

@@ -43,6 +43,8 @@ export class Verbalizer {
   readonly table: LanguageTable;
   readonly nouns: Nouns;
   readonly agreement: ReturnType<typeof agreementOf>;
+  /** Names of signs. */
+  readonly signs: ReadonlyMap<string, string>;
   readonly #format: NumberFormat;
   readonly #corrections: readonly (readonly [wrong: string, right: string])[];
   readonly #months: readonly string[];
@@ -50,7 +52,6 @@ export class Verbalizer {
   readonly #hours: Noun | undefined;
   /** Cache of spoken numbers below a thousand, by form and number. */
   readonly #small = new Map<string, string>();
-  readonly #plus: string;
 
   constructor(table: LanguageTable, languageCode: string) {
     this.table = table;
@@ -64,7 +65,7 @@ export class Verbalizer {
       (_, month) => format.formatToParts(new Date(2024, month, 15)).find(({ type }) => type === 'month')!.value,
     );
     this.#fractions = new Map(toRows(table.signs.fractions ?? '').map(([key, words]) => [key, words.split(' | ')]));
-    this.#plus = new Map(toRows(table.signs.names)).get('+')!;
+    this.signs = new Map(toRows(table.signs.names));
     this.#hours = table.time.noun === undefined ? undefined : this.nouns.toNoun(table.time.noun);
   }
 
@@ -263,7 +264,7 @@ export class Verbalizer {
       if (!this.table.numbers.phone_pairs || group.length !== 2) return this.digits(group);
       return group.startsWith('0') ? this.digits(group) : this.number(group);
     });
-    return `${written.trimStart().startsWith('+') ? `${this.#plus} ` : ''}${said.join(', ')}`;
+    return `${written.trimStart().startsWith('+') ? `${this.signs.get('+')!} ` : ''}${said.join(', ')}`;
   }
 
   /** The value of digits or a Roman numeral; undefined if the text is neither. */
