@@ -17,7 +17,7 @@ import { type Kind, type RuleLists, tableRulesOf } from './table-rules.ts';
 import { breakStrength, type SpokenToken, type Token } from './tokenize.ts';
 import { type Verbalizer, verbalizerFor } from './verbalizer.ts';
 import { sayNamePart } from './web-addresses.ts';
-import { abbreviationRules, addressRuleFor, identifierRuleFor, letterRulesFor, toLatin } from './word-rules.ts';
+import { abbreviationRulesFor, addressRuleFor, identifierRuleFor, letterRulesFor, toLatin } from './word-rules.ts';
 
 const ruleSets = new WeakMap<Verbalizer, RuleSet>();
 
@@ -43,16 +43,19 @@ function toRules(v: Verbalizer): RuleSet {
 function sharedRulesOf(v: Verbalizer): RuleLists {
   const { beside = [], ...lists } = v.table.abbreviations ?? {};
   const rows = [...Object.values(lists), ...beside.map(({ rows }) => rows)].join('\n');
+  const abbreviations = abbreviationRulesFor(v);
+  const [besideRule] = abbreviations;
   return {
     digit: [identifierRuleFor(v), ...addressRuleFor(v), ...digitRulesFor(v)],
     point: [],
-    letter: letterRulesFor(v),
+    letter: letterRulesFor(v, abbreviations),
     sign: [
       phoneRuleFor(v),
       signedMoneyRuleFor(v),
       ...fractionRulesFor(v),
       perRule(v),
-      startingWith(/[§±→²³]/, abbreviationRules(v)[0]!),
+      // Wrapped, because startingWith changes the rule it is given, and letters need the rule without a first character.
+      startingWith(/[§±→²³]/, (place) => besideRule(place)),
       ...joiningRules(v),
       startingWith(/[\^⁺⁻⁰¹²³⁴-⁹]/, powerRuleFor(v)),
       topicRule(v),

@@ -79,7 +79,7 @@ function abbreviationRule(tables: readonly BesideRows[], start = startSource): R
   };
 }
 
-export function abbreviationRules({ table }: Verbalizer): Rule[] {
+export function abbreviationRulesFor({ table }: Verbalizer): [beside: Rule, ...Rule[]] {
   const { always, before_number, after_number = '', before_name = '', beside = [] } = table.abbreviations!;
   const number = String.raw` ?(?:\d|[IVXLC]{2,}(?!\w)|[IVX](?!\p{L}|\.\p{L}|\. \p{Lu}))`;
   return [
@@ -193,12 +193,12 @@ const bareUnitRule = ({ nouns, table }: Verbalizer): Rule =>
     (match) => nouns.nameFor(nouns.unit(match[2]!)!, match.groups!.one === undefined ? '1000000' : '1'),
   );
 
-export const letterRulesFor = (v: Verbalizer): Rule[] => [
+export const letterRulesFor = (v: Verbalizer, abbreviations: readonly Rule[]): Rule[] => [
   identifierRuleFor(v),
   ...addressRuleFor(v),
   bareUnitRule(v),
   formulaRuleFor(v),
-  ...abbreviationRules(v),
+  ...abbreviations,
   signedMoneyRuleFor(v),
   monthRule(v),
   contextRule(v, true),
