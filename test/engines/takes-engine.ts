@@ -34,6 +34,12 @@ export async function speakFlite(texts: readonly string[]): Promise<Pcm[]> {
   return spoken;
 }
 
+/** Speaks the text with flite. Returns the speech, and the same speech with a long silence. */
+export async function speakGoodAndBad(text: string): Promise<{ good: Pcm; bad: Pcm }> {
+  const [good] = (await speakFlite([text])) as [Pcm];
+  return { good, bad: spoil(good, 'silence') };
+}
+
 /** The speech with a fault at its loudest place. */
 export function spoil({ samples, sampleRateHz }: Pcm, fault: TakeFault): Pcm {
   const frame = Math.round(0.02 * sampleRateHz);

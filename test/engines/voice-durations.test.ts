@@ -1,15 +1,15 @@
 // Tests that what is learned of a voice survives a restart, is shared by replicas, and is forgotten with the voice.
 import { expect, test } from 'vitest';
-import { createVoiceDurations, openVoiceDurations } from '../../src/engines/voice-durations.ts';
+import { createVoiceDurations, openVoiceDurations, type VoiceDurations } from '../../src/engines/voice-durations.ts';
 import type { RowStore } from '../../src/platform/store/row-store.ts';
 import { openSqliteInFolder } from '../platform/store/open-test-store.ts';
 import { sentences } from '../sentences.ts';
 
 const secondsPerLetter = 0.06;
-const teach = ({ learn }: Pick<ReturnType<typeof createVoiceDurations>, 'learn'>, name: string, texts = sentences) => {
+const teach = ({ learn }: VoiceDurations, name: string, texts = sentences) => {
   for (const text of texts) learn(name, name.split(' ')[0]!, text, secondsPerLetter * text.length);
 };
-const judge = ({ learn }: Pick<ReturnType<typeof createVoiceDurations>, 'learn'>, name: string) =>
+const judge = ({ learn }: VoiceDurations, name: string) =>
   learn(name, name.split(' ')[0]!, sentences[0]!, 3 * secondsPerLetter * sentences[0]!.length);
 
 const throwFault = (fault: unknown) => {

@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { leftSegmentsMs } from '../../../src/clips/jobs/job-limits.ts';
 import type { Pcm } from '../../../src/platform/pcm.ts';
-import { openTakes, speakFlite, spoil } from '../../engines/takes-engine.ts';
+import { openTakes, speakGoodAndBad } from '../../engines/takes-engine.ts';
 import { sentences } from '../../sentences.ts';
 import { type JobJson, openJobsGateway } from './open-jobs.ts';
 
@@ -14,13 +14,16 @@ let good: Pcm;
 let bad: Pcm;
 
 beforeAll(async () => {
-  [good] = (await speakFlite([text])) as [Pcm];
-  bad = spoil(good, 'silence');
+  ({ good, bad } = await speakGoodAndBad(text));
 }, 60_000);
 
-/** The second sentence of the job has the take `bad`; it gets the takes `later` when it is spoken again. */
-async function openSuspect(later: readonly (Pcm | Error)[], fields: object = {}) {
-  const engine = openTakes([good, bad, bad, bad, good, good, ...later], { seed: true });
+/**
+ * The second sentence of the job has the take `bad`; it gets the takes `later` when it is spoken again. With a seed of
+ * the request, each segment is spoken once.
+ */
+async function openSuspect(later: readonly (Pcm | Error)[], fields: { seed?: number } = {}) {
+  const repairs = fields.seed === undefined ? [bad, bad] : [];
+  const engine = openTakes([good, bad, ...repairs, good, good, ...later], { seed: true });
   const gateway = await openJobsGateway({ engines: [engine] });
   const { id } = await gateway.create({ ...body, ...fields });
   const job: JobJson = await gateway.untilEnded(id);
@@ -31,8 +34,7 @@ async function openSuspect(later: readonly (Pcm | Error)[], fields: object = {})
   };
   const charged = async () =>
     (await gateway.readJson('/api/usage', { headers: { 'X-API-Key': gateway.jobsKey } })).total.characters;
-  const bytesOf = (url: string) => gateway.download(url);
-  return { ...gateway, id, job, engine, settle, charged, bytesOf };
+  return { ...gateway, id, job, engine, settle, charged };
 }
 
 test('a kept sentence is no longer listed, and its audio stays', async () => {
@@ -48,7 +50,7 @@ test('a kept sentence is no longer listed, and its audio stays', async () => {
 });
 
 test('a sentence that is spoken again has another seed; the job gets new files, and the others stay', async () => {
-  const { bytesOf, charged, engine, id, job, send, settle, untilEnded } = await openSuspect([good]);
+  const { charged, download, engine, id, job, send, settle, untilEnded } = await openSuspect([good]);
   const before = engine.segments.length;
   const chars = await charged();
   const { json: queued } = await settle('speak_again');
@@ -66,11 +68,11 @@ test('a sentence that is spoken again has another seed; the job gets new files, 
   expect((await charged()) - chars).toBe(text.length + 2);
   for (const gone of [job.audio_url, job.chapters[0].audio_url, job.captions.vtt])
     expect((await send(gone)).status).toBe(410);
-  expect((await bytesOf(next.audio_url)).length).toBeLessThan((await bytesOf(next.chapters[0].audio_url)).length * 2);
+  expect((await download(next.audio_url)).length).toBeLessThan((await download(next.chapters[0].audio_url)).length * 2);
 });
 
 test('a sentence that is still suspect is listed again, also if the job has a seed', async () => {
-  const { engine, id, settle, untilEnded } = await openSuspectWithSeed();
+  const { engine, id, settle, untilEnded } = await openSuspect([bad], { seed: 7 });
   await settle('speak_again');
   const { chapters } = await untilEnded(id);
   expect(chapters[0].suspects).toMatchObject([{ offset, faults: ['silence'], start: expect.any(Number) }]);
@@ -78,28 +80,17 @@ test('a sentence that is still suspect is listed again, also if the job has a se
   expect([seeds.length, new Set([7, ...seeds]).size]).toEqual([3, 4]);
 });
 
-/** With a seed of the request, each segment is spoken once. */
-async function openSuspectWithSeed() {
-  const engine = openTakes([good, bad, good, good, bad], { seed: true });
-  const gateway = await openJobsGateway({ engines: [engine] });
-  const { id } = await gateway.create({ ...body, seed: 7 });
-  await gateway.untilEnded(id);
-  return {
-    ...gateway,
-    engine,
-    id,
-    settle: (action: string) => gateway.sendJobs(`/${id}/suspects`, { body: { chapter: 0, offset, action } }),
-  };
-}
-
 test('a job that fails meanwhile keeps its audio, and a retry goes on', async () => {
-  const { bytesOf, get, id, job, sendJobs, settle, store, untilEnded } = await openSuspect([new Error('broken'), good]);
+  const { download, get, id, job, sendJobs, settle, store, untilEnded } = await openSuspect([
+    new Error('broken'),
+    good,
+  ]);
   await settle('speak_again');
   const failed = await untilEnded(id);
   const kept = await store.query<{ untilMs: number }>('select distinct expires_at_ms as "untilMs" from clips');
   expect(kept.map(({ untilMs }) => new Date(Number(untilMs)).toISOString())).toEqual([failed.expires_at]);
   expect(failed).toMatchObject({ status: 'failed', audio_url: job.audio_url });
-  expect((await bytesOf(failed.audio_url)).length).toBeGreaterThan(0);
+  expect((await download(failed.audio_url)).length).toBeGreaterThan(0);
   await sendJobs(`/${id}/retry`, { method: 'POST' });
   expect(await untilEnded(id)).toMatchObject({ status: 'succeeded' });
   expect((await get(id)).audio_url).not.toBe(job.audio_url);

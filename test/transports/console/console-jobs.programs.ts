@@ -2,10 +2,9 @@
 // job is canceled, retried and deleted; suspect sentences are played, compared, spoken again and kept, and the receipt
 // is saved. Checked with axe in light and dark themes, and for overflow on phones.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Pcm } from '../../../src/platform/pcm.ts';
 import { type JobsGateway, openJobsGateway } from '../../clips/jobs/open-jobs.ts';
 import { createTestSigner } from '../../clips/provenance/signing.ts';
-import { openTakes, speakFlite, spoil } from '../../engines/takes-engine.ts';
+import { openTakes, speakGoodAndBad } from '../../engines/takes-engine.ts';
 import { isInstalled } from '../../programs.ts';
 import { sentences } from '../../sentences.ts';
 import { openConsole } from './open-console.ts';
@@ -176,8 +175,7 @@ describe.skipIf(!isInstalled('chromium'))('jobs in the console', { timeout: 120_
   });
 
   test('a suspect sentence is spoken again, and another one is kept', async () => {
-    const [good] = (await speakFlite([sentences[0]!])) as [Pcm];
-    const bad = spoil(good, 'silence');
+    const { good, bad } = await speakGoodAndBad(sentences[0]!);
     const engines = [openTakes([bad, bad, bad, bad, bad, bad, good])];
     const own = await openJobsGateway({ engines }, (close) => closes.push(close));
     const { id } = await own.create({ chapters: undefined, text: 'It went out at nine.\n\nNobody saw it.' });

@@ -13,7 +13,7 @@ import { openClipStore } from '../../../src/clips/open-clips.ts';
 import type { Pcm } from '../../../src/platform/pcm.ts';
 import { chapters, openJobsGateway, scopes } from '../../clips/jobs/open-jobs.ts';
 import { signing } from '../../clips/provenance/signing.ts';
-import { openTakes, speakFlite, spoil } from '../../engines/takes-engine.ts';
+import { openTakes, speakGoodAndBad } from '../../engines/takes-engine.ts';
 import { newFolder } from '../../new-folder.ts';
 import { isInstalled } from '../../programs.ts';
 import { sentences } from '../../sentences.ts';
@@ -307,14 +307,14 @@ describe('the receipt of a job', () => {
     expect((await failureOf(await sendJobs(`/${id}/receipt`))).slice(0, 2)).toEqual([410, 'audio_expired']);
   });
 
-  let [good, bad]: Pcm[] = [];
+  let good: Pcm;
+  let bad: Pcm;
   beforeAll(async () => {
-    [good] = (await speakFlite([sentences[0]!])) as [Pcm];
-    bad = spoil(good, 'silence');
+    ({ good, bad } = await speakGoodAndBad(sentences[0]!));
   }, 60_000);
 
   test('has the takes and the faults of each segment, and the job the time of its suspects', async () => {
-    const engines = [openTakes([good!, bad!, bad!, bad!, bad!, good!])];
+    const engines = [openTakes([good, bad, bad, bad, bad, good])];
     const { create, untilEnded, sendJobs } = await openJobsGateway({ ...signing, engines });
     const { id } = await create({ chapters: undefined, text: Array(3).fill(sentences[0]).join('\n\n') });
     const {

@@ -3,7 +3,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { Pcm } from '../../../src/platform/pcm.ts';
 import { type JobJson, openJobsGateway } from '../../clips/jobs/open-jobs.ts';
-import { openTakes, speakFlite, spoil } from '../../engines/takes-engine.ts';
+import { openTakes, speakGoodAndBad } from '../../engines/takes-engine.ts';
 import { sentences } from '../../sentences.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 
@@ -14,8 +14,7 @@ let good: Pcm;
 let bad: Pcm;
 
 beforeAll(async () => {
-  [good] = (await speakFlite([text])) as [Pcm];
-  bad = spoil(good, 'silence');
+  ({ good, bad } = await speakGoodAndBad(text));
 }, 60_000);
 
 async function speakBuffer(takes: Pcm[]) {
