@@ -8,7 +8,7 @@ import { readCaptions } from './beside-audio.ts';
 import { toCaptions } from './captions.ts';
 import { createClipMemory } from './clip-memory.ts';
 import { createClipRows } from './clip-rows.ts';
-import { jobKeepHoursMax } from './jobs/job-limits.ts';
+import { jobKeepMsMax } from './jobs/job-limits.ts';
 import type { JobsOptions } from './jobs/jobs.ts';
 import type { OpenSigner } from './provenance/places.ts';
 import { openManifest } from './stored-audio.ts';
@@ -35,7 +35,7 @@ export async function openClipFolder(folder: string, openSigner: OpenSigner | un
   return {
     /** The options with which jobs are opened in the folder. */
     jobs: { stored, limiter: { takeSynthesis: async () => ({ end() {} }) }, openSigner, chaptersMax: 1 },
-    keepMs: jobKeepHoursMax * 3_600_000,
+    keepMs: jobKeepMsMax,
     open: (audioId: string): Promise<{ byteCount: number; body: Readable } | undefined> => clips.open(audioId),
     /** Returns the captions of audio as a file; empty if there are none. */
     captionsOf: async (audioId: string, kind: CaptionKind): Promise<Buffer> =>

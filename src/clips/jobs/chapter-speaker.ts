@@ -6,7 +6,7 @@ import { type MarkedText, type MarkupKind, readMarkup } from '../../text.ts';
 import { removeAudio } from '../clip-remover.ts';
 import { openClipWriter } from '../clip-writer.ts';
 import { createChapterCaptions } from './chapter-captions.ts';
-import { chapterLeaseMs, jobKeepHoursMax, readingPausesMs } from './job-limits.ts';
+import { chapterLeaseMs, jobKeepMsMax, readingPausesMs } from './job-limits.ts';
 import { type JobSettings, toPartRequest } from './job-request.ts';
 import type { ChapterRow, JobRow, JobRows } from './job-rows.ts';
 import type { JobTools } from './job-tools.ts';
@@ -14,8 +14,6 @@ import { keepSegments } from './kept-segments.ts';
 
 /** Lifetime of an unfinished chapter's audio. If the process dies, only the expiry removes the audio. */
 const keepMsUnfinished = 3_600_000;
-/** Lifetime of a chapter's audio while its job runs. After the job ends, the audio is kept as long as the job. */
-const keepMsMax = jobKeepHoursMax * 3_600_000;
 
 export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools, signal: AbortSignal): Promise<void> {
   const { rows, speech, clips, index, room, holder, limiter, findCaller, onFault } = tools;
@@ -74,7 +72,8 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     const startOf = ({ chunkIndex, offset, startSeconds }: SegmentReport) =>
       [parts.offsetOf(chunkIndex) + offset, startSeconds] as const;
     const starts = new Map(segments.filter(({ faults }) => faults?.length).map(startOf));
-    const keepUntilMs = Date.now() + keepMsMax;
+    // The end of the job sets the time until which its audio is kept.
+    const keepUntilMs = Date.now() + jobKeepMsMax;
     const done = { holder, audioId, seconds, sampleCount, starts, unchecked, keepUntilMs };
     const finished = await rows.finishChapter(id, done);
     // The audio before a suspect was spoken again. It comes first: if the process dies now, only its expiry removes it.

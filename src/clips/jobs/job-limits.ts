@@ -9,8 +9,8 @@ export const jobsPerAccountMax = 100;
 export const chapterGapSecondsDefault = 2;
 /** Silence at normal speed between paragraphs, around a heading, and at the end of a scene. */
 export const readingPausesMs = { paragraph: 700, heading: 1_000, scene: 1_400 };
-/** Longest time in hours for which a job and its audio are kept after the job has ended. */
-export const jobKeepHoursMax = 8760;
+/** Longest time for which a job and its audio are kept after the job has ended: a year. */
+export const jobKeepMsMax = 8760 * 3_600_000;
 /** How long the segments of an ended job are kept, to retry it or to speak its suspects again. */
 export const leftSegmentsMs = 24 * 3_600_000;
 export const metadataValueCharsMax = 1_000;

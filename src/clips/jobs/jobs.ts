@@ -12,7 +12,7 @@ import type { SpeechRequest } from '../../speech.ts';
 import type { ClipMemory } from '../clip-memory.ts';
 import type { ClipRows } from '../clip-rows.ts';
 import { openReceipt, type SignedReceipt } from '../stored-receipt.ts';
-import { jobEventsEveryMs, jobKeepHoursMax, jobsPerAccountMax, jobWatchMs } from './job-limits.ts';
+import { jobEventsEveryMs, jobKeepMsMax, jobsPerAccountMax, jobWatchMs } from './job-limits.ts';
 import { expiryOf, type JobRequest, type JobSettings, toPartRequest } from './job-request.ts';
 import { type ChapterRow, createJobRows, type JobRow, type JobRowsOptions } from './job-rows.ts';
 import { audioOf, type JobFault, openJobRunner } from './job-runner.ts';
@@ -152,8 +152,7 @@ export function openJobs(options: JobsOptions) {
 
     async retry(callerId: string, jobId: string): Promise<Job> {
       const { jobKey } = await findRow(callerId, jobId);
-      const keepUntilMs = Date.now() + jobKeepHoursMax * 3_600_000;
-      const retried = await rows.retry(jobKey, { unendedMax: jobsPerAccountMax, keepUntilMs });
+      const retried = await rows.retry(jobKey, requeueLimits());
       if (retried === 'too many') throw tooManyJobs();
       runner.wake();
       return find(callerId, jobId);
@@ -166,10 +165,8 @@ export function openJobs(options: JobsOptions) {
     ): Promise<Job> {
       const { jobKey } = await findRow(callerId, jobId);
       const id = { jobKey, chapter };
-      const keepUntilMs = Date.now() + jobKeepHoursMax * 3_600_000;
-      const limits = { unendedMax: jobsPerAccountMax, keepUntilMs };
       const settled = isAgain
-        ? await rows.speakAgain(id, offset, limits)
+        ? await rows.speakAgain(id, offset, requeueLimits())
         : (await rows.keepSuspect(id, offset)) || 'unknown';
       if (settled === 'too many') throw tooManyJobs();
       if (settled === 'unknown') throw new Failure('not_found', { message: 'The chapter has no suspect here.' });
@@ -236,6 +233,9 @@ function spansOf(
     end: endSample / rateHz,
   }));
 }
+
+/** The limits for a job that is queued again. Its end sets the time until which its audio is kept. */
+const requeueLimits = () => ({ unendedMax: jobsPerAccountMax, keepUntilMs: Date.now() + jobKeepMsMax });
 
 const tooManyJobs = () =>
   new Failure('rate_limit_exceeded', {
