@@ -61,7 +61,7 @@ function readWav(bytes: Buffer): FileHead | undefined {
   const tags: FileTag[] = [];
   let playback = '';
   for (const { name, body } of chunksOf(bytes.subarray(12, data.start))) {
-    // Of several chunks, players may read another one than this program.
+    // If a file has several such chunks, players may read another one than this program, so all of them count.
     if (name === 'fmt ') playback += body.toString('hex');
     if (name === 'LIST' && body.toString('latin1', 0, nameBytes) === 'INFO')
       for (const { name, body: text } of chunksOf(body.subarray(nameBytes))) {

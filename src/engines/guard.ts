@@ -278,7 +278,10 @@ function toCheck(take: Take, takes: number): SegmentCheck {
   return { takes, seed, faults: faultsOf(take), heard: heard?.text, wordErrors: heard?.wordErrors };
 }
 
-/** Whether a segment may sound different when it is spoken again. A seed that the caller states is kept. */
+/**
+ * Whether a segment may sound different when it is spoken again. A seed that the caller states is kept, unless the
+ * caller asked for other audio.
+ */
 const mayDiffer = ({ capabilities }: Engine, { seed, isAgain }: Segment): boolean =>
   (seed === undefined || isAgain === true) && (capabilities.seed === true || capabilities.isRepeatable !== true);
 

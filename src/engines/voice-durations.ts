@@ -75,7 +75,7 @@ export async function openVoiceDurations(store: RowStore, onFault: (fault: unkno
     return all;
   };
   const share = async () => {
-    // A voice that learns is moved to the end, where the map itself would return it again and again.
+    // The map is copied, because a voice that learns meanwhile is moved to its end, where the loop would meet it again.
     for (const [name, known] of [...voices]) {
       const { voiceId, own } = known;
       if (own.count === 0 || voices.get(name) !== known) continue;

@@ -1174,7 +1174,8 @@ export type LiveStart = Message<"sonant.v1.LiveStart"> & {
   disclosure?: boolean | undefined;
 
   /**
-   * Check of the speech by a recognizer. The result is in `checked`; other turns do not wait for it. Live speech is not repaired, so `repair` acts as `report`. Default: off.
+   * Check of the speech by a recognizer. The result is in `checked`; other turns do not wait for it. Live speech is not
+   * repaired, so `repair` acts as `report`. Default: off.
    *
    * @generated from field: sonant.v1.Verify verify = 14;
    */
@@ -2227,9 +2228,10 @@ export const SpeechService: GenService<{
    * in which its text was sent, unless a pause caused a part to be spoken early.
    *
    * Order of the responses of a turn: one `info`; then `audio` and `timestamps`; last, `flushed`, and with `verify`,
-   * `checked`, which may come after responses of later turns. After `interrupted`, no response of that turn follows. The last response is `done`. Turns that overlap are spoken one after the other.
-   * The call uses a concurrency slot and characters only while something is spoken. The call needs HTTP/2; over
-   * HTTP/1.1, Connect and gRPC-Web receive status 505.
+   * `checked`, which may come after responses of later turns. After `interrupted`, no response of that turn follows.
+   * The last response is `done`. Turns that overlap are spoken one after the other. The call uses a concurrency slot
+   * and characters only while something is spoken. The call needs HTTP/2; over HTTP/1.1, Connect and gRPC-Web receive
+   * status 505.
    *
    * Fails like SynthesizeSpeech, and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) when more than 50000 characters or
    * 1000 turns are waiting, and DEADLINE_EXCEEDED (ENGINE_TIMEOUT) after 10 minutes without input or output. When the

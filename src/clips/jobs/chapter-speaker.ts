@@ -76,7 +76,8 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     const keepUntilMs = Date.now() + jobKeepMsMax;
     const done = { holder, audioId, seconds, sampleCount, starts, unchecked, keepUntilMs };
     const finished = await rows.finishChapter(id, done);
-    // The audio before a suspect was spoken again. It comes first: if the process dies now, only its expiry removes it.
+    // Removes the audio that the chapter had before a suspect was spoken again. This comes before the segments, because
+    // if the process dies now, nothing else removes this audio until it expires.
     if (row.audioId) await removeAudio(tools, row.audioId, job.ownerId).catch(onFault);
     // Failures are only reported: the chapter is done, and the clip store's cleanup removes remaining segments.
     for (const key of finished) await clips.remove(key).catch(onFault);

@@ -60,7 +60,7 @@ export async function joinJob(job: JobRow, tools: JobTools, signal: AbortSignal)
       await removeAudio(tools, audioId, job.ownerId);
       return;
     }
-    // The audio before a suspect was spoken again.
+    // Removes the audio that the job had before a suspect was spoken again.
     if (job.audioId) await removeAudio(tools, job.audioId, job.ownerId).catch(tools.onFault);
     const chapterIds = finished.map(({ row }) => row.audioId!);
     await index.expireAt(chapterIds, expiresAtMs);

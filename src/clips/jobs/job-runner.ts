@@ -180,7 +180,7 @@ async function endJob(
   if (ended) await index.expireAt(audioOf(ended, await rows.chaptersOf(jobKey)), times.expiresAtMs);
 }
 
-/** All audio of a job, also that from before a suspect is spoken again. */
+/** All audio of a job. While a suspect is spoken again, this is the earlier audio. */
 export const audioOf = (job: JobRow, chapters: readonly ChapterRow[]): string[] =>
   [job, ...chapters].flatMap(({ audioId }) => audioId ?? []);
 

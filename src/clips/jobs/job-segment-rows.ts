@@ -233,7 +233,8 @@ async function finishChapter(
 }
 
 async function reopenChapter(rows: Transaction, { jobKey, chapter }: ChapterId): Promise<void> {
-  // After a job has succeeded, nothing limits how often its caller deletes chapters and asks for a suspect.
+  // After a job has succeeded, its caller may delete chapters and have a suspect spoken again as often as they like, so
+  // the chapters that this takes are charged again.
   const ofChapter = `update job_chapters set status = 'queued', audio_id = null, done_revision = null,
     charged_segments = case when (select audio_id from jobs where job_key = $1) is null then charged_segments else 0 end,
     chars_done = 0, seconds = 0, suspects = '[]', unchecked = 0, lease_until_ms = 0, lease_holder = null
@@ -264,7 +265,10 @@ async function keepSuspect(rows: Transaction, id: ChapterId, offset: number): Pr
   return true;
 }
 
-/** Finds a suspect that can be spoken again: the segments of its chapter and the audio of the others are still stored. */
+/**
+ * Finds a suspect that can be spoken again: the segments of its chapter and the audio of the other chapters are still
+ * stored.
+ */
 export async function findReopenable(
   rows: Transaction,
   id: ChapterId,

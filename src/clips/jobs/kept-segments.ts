@@ -96,7 +96,8 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
       return yield kept;
     }
     charged ??= rows.countCharged(id);
-    // Nothing limits how often a caller changes a lexicon and asks for a suspect, so what differs is charged again.
+    // A caller may change a lexicon and have a suspect spoken again as often as they like, so all segments that differ
+    // from the stored ones are charged again.
     const isCharged = segment >= (await charged) || (isReopened && before !== undefined && !isSame);
     const ownChars = isCharged ? chars : 0;
     const takeOwn = () => take(ownChars, signal).catch(faultOf(cut, signal));

@@ -89,7 +89,7 @@ export const createInspect =
     };
   };
 
-/** Whether players read the audio of a file as that of the clip. Raw audio may have got a header. */
+/** Whether players read the audio of a file as that of the clip. Raw audio may have been given the header of a WAV. */
 async function isPlayedAs({ format, sampleRateHz }: ClipRow, playback: string | undefined): Promise<boolean> {
   if (playback === undefined) return true;
   const written = await encodeSilence(format === 'pcm' ? 'wav' : (format as FormatName), sampleRateHz, 0);
