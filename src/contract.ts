@@ -23,4 +23,4 @@ export {
 // Protos and OpenAPI
 
 export { anyOfTexts, documentMethod, memberSchema, messageSchema, withNull } from './contract/method-docs.ts';
-export { type Endpoint, endpointsOf, enumNames, isOurs } from './contract/schema.ts';
+export { type Endpoint, endpointsOf, enumNames, fieldOf, isOurs } from './contract/schema.ts';

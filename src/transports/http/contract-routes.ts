@@ -19,6 +19,7 @@ import {
   type Endpoint,
   endpointsOf,
   enumNames,
+  fieldOf,
   nameUnknown,
   Reading,
   readMembers,
@@ -217,7 +218,7 @@ function createSender(method: DescMethod, { responseBody }: Endpoint, baseUrl: (
   const { status, location, noStore, doneField } = getOption(method, rest);
   const isUncached = noStore || getOption(parent, rest_service).guarded;
   const desc = responseBody?.message ?? output;
-  const done = desc.fields.find(({ name }) => name === doneField)?.localName;
+  const done = doneField === '' ? undefined : fieldOf(desc, doneField).localName;
   const code = status || (location === '' ? 200 : 201);
   const headers = output.fields
     .map((field) => [getOption(field, rest_field).header, field.localName] as const)
@@ -243,7 +244,7 @@ const fill = (template: string, desc: DescMessage, value: Readonly<Record<string
   template.replace(/\{([\w.]+)\}/g, (_, path: string) => {
     let [at, of]: [any, DescMessage] = [value, desc];
     for (const name of path.split('.')) {
-      const field = of.fields.find((each) => each.name === name)!;
+      const field = fieldOf(of, name);
       at = at[field.localName];
       of = field.message ?? of;
     }
