@@ -1,5 +1,6 @@
 // Rules for text that begins with a digit: dates, times, telephone numbers, sums of money, measures, ordinals,
 // fractions and other numbers. The rules for English are in english/rules.toml instead.
+import type { Noun } from './nouns.ts';
 import { contextRule } from './number-contexts.ts';
 import {
   endSource,
@@ -147,6 +148,10 @@ function timeRules(v: Verbalizer): Rule[] {
   return letter ? rules.toSpliced(1, 0, startingWith(/[ hH]/, lettered)) : rules;
 }
 
+/** What is counted, after a magnitude: dos millones de euros. One without a plural, such as "mil", has no "de". */
+const afterMagnitude = (v: Verbalizer, magnitude: Noun, name: string): string =>
+  `${magnitude.names.length > 1 ? v.of(name) : ' '}${name}`;
+
 function moneyRules(v: Verbalizer): Rule[] {
   const { signSource, codeSource, magnitudeSource } = v.nouns;
   const currency = `(${signSource}|${codeSource})`;
@@ -158,7 +163,7 @@ function moneyRules(v: Verbalizer): Rule[] {
     if (!names) return undefined;
     if (!noun) return v.money(amount, written, false, inCase);
     const name = v.nouns.nameFor(names.noun, '1000000');
-    return `${v.count(amount, noun, inCase)}${noun.names.length > 1 ? v.of(name) : ' '}${name}`;
+    return v.count(amount, noun, inCase) + afterMagnitude(v, noun, name);
   };
   const last = rule(
     String.raw`(${amountSource})(?:,[-–—]{1,2})?${scale}(?: ?|-(?=[€$£]-\p{L}))${currency}(?: (${codeSource}))?(?![\p{L}\d]|(?<=[$€£]) ?\d)`,
@@ -196,7 +201,7 @@ function measureRules(v: Verbalizer): Rule[] {
       const said = v.count(amount!, noun, v.agreement.caseAt(place, amount!));
       const unit = symbol === undefined ? undefined : (v.nouns.unit(symbol) ?? v.nouns.unit(symbol.replace('.', '')));
       const name = unit && v.nouns.nameFor(unit, '1000000');
-      return name === undefined ? said : `${said}${noun.names.length > 1 ? v.of(name) : ' '}${name}`;
+      return name === undefined ? said : said + afterMagnitude(v, noun, name);
     },
   );
   const name = rule(String.raw`(?<=\p{L}-?|\p{Ll}\p{Lu}\p{L}{1,12} )(\d{1,6})'?s${endSource}`, ([, digits]) =>
