@@ -87,7 +87,10 @@ export interface LanguageTable {
     range: string;
     /** Word between a number and the next one, as in 2-3. Default: `range`. */
     next?: string;
-    /** Word between the numbers of a score or ratio such as 3:1, and 3 : 1 unless it is empty. Default: `range`. */
+    /**
+     * Word between the numbers of a score or ratio such as 3:1 or 3 : 1. Default: `range`. If it is empty, 3:1 is read
+     * with `range`, and the colon of 3 : 1 is a pause.
+     */
     ratio?: string;
     /** A noun such as "f vez, veces" for 10x, and the word for x between two lengths. Default: the noun. */
     times?: string;

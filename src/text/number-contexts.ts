@@ -7,7 +7,7 @@ const keysMax = 2000;
 
 /** The start of a pattern if it is simple: a group, and the character behind it. */
 const startPattern = /^\((?!\?)(?:[^()]|\(\?:[^()]*\))+\)(?:(?:\\?[ .,:/"'-]|\[[^\]^]+\])(?![?*{]))?/;
-/** Groups in a pattern; they contain at most two others in each other. */
+/** A group in a pattern, with at most two levels of groups inside it. */
 const groupPattern = /\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)/g;
 
 /** Rule for numbers beside certain words. The numbers are digits, or Roman numerals if `isRoman` is true. */

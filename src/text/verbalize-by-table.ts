@@ -201,7 +201,7 @@ function saidOf(sign: Sign, { signs }: Verbalizer): SignReading {
 
 /** The start of a range: a number, possibly with a sign or a unit. */
 const quantityPattern = /\d(?:\.| ?(?:[%€$°]|°?\p{L}{1,3}\.?)? ?)$/u;
-/** A number of a type of plane, of a document, or behind letters: CVE-2024-3094. */
+/** The text before the dash in the name of a plane, a document or a code: Boeing 737-800, CVE-2024-3094. */
 const typePattern =
   /(?:(?:Boeing|Airbus|Embraer|Tupolev|Antonov|[Nn][°ºo]|[Nn]r\.|[Nn]úm\.) \d{2,4}|(?<!\p{L})\p{Lu}{1,5}-\d{1,6})$/u;
 
