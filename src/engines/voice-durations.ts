@@ -1,5 +1,6 @@
 // Learns how long each voice needs for a text: seconds per letter and per pause, from the voice's own segments. Processes
 // share what they learn in the table `voice_durations`, which has sums of figures and no texts.
+import { openPolling } from '../platform/runtime/polling.ts';
 import type { RowStore, Transaction } from '../platform/store/row-store.ts';
 
 /** What a voice has taught so far. Older segments count less. */
@@ -60,12 +61,7 @@ export function createVoiceDurations(): VoiceDurations & { voices: Map<string, K
 /** Opens durations that processes share in a store. What cannot be stored is not shared. */
 export async function openVoiceDurations(store: RowStore, onFault: (fault: unknown) => void) {
   const { voices, learn } = createVoiceDurations();
-  const newest = `from voice_durations order by used_at_ms desc limit ${voicesMax}`;
   type Row = { name: string; voiceId: string; learned: string };
-  for (const { name, voiceId, learned } of await store.query<Row>(
-    `select name, voice_id as "voiceId", learned ${newest}`,
-  ))
-    voices.set(name, { voiceId, all: JSON.parse(learned), own: none });
   const add = async (rows: Transaction, name: string, voiceId: string, own: Learned) => {
     const [before] = await rows.query<Row>('select learned from voice_durations where name = $1', name);
     const all = before ? sumOf(JSON.parse(before.learned), own) : own;
@@ -83,10 +79,15 @@ export async function openVoiceDurations(store: RowStore, onFault: (fault: unkno
       const all = await store.transaction((rows) => add(rows, name, voiceId, own));
       known.all = sumOf(all, known.own);
     }
-    const unused = `delete from voice_durations where used_at_ms < $1 or name not in (select name ${newest})`;
+    const unused = `delete from voice_durations where used_at_ms < $1
+      or name not in (select name from voice_durations order by used_at_ms desc limit ${voicesMax})`;
     await store.query(unused, Date.now() - unusedMsMax);
   };
-  const timer = setInterval(() => void share().catch(onFault), shareMs).unref();
+  const sharing = await openPolling(share, { everyMs: shareMs, onFault });
+  // The first sharing has deleted the rows that are too many. The map begins with the voice that is forgotten first.
+  const stored = 'select name, voice_id as "voiceId", learned from voice_durations order by used_at_ms';
+  for (const { name, voiceId, learned } of await store.query<Row>(stored))
+    voices.set(name, { voiceId, all: JSON.parse(learned), own: none });
   return {
     learn,
     /** Forgets a voice that was changed or deleted. */
@@ -95,7 +96,7 @@ export async function openVoiceDurations(store: RowStore, onFault: (fault: unkno
       await store.query('delete from voice_durations where voice_id = $1', voiceId);
     },
     async close(): Promise<void> {
-      clearInterval(timer);
+      await sharing.close();
       await share().catch(onFault);
     },
   };

@@ -78,6 +78,21 @@ test('a voice is forgotten when it is deleted, or after a month', async () => {
   expect(await names()).toEqual([]);
 });
 
+test('with too many voices, the one that was used longest ago is forgotten first, also after a restart', async () => {
+  const { store } = await openSqliteInFolder();
+  const first = await openVoiceDurations(store, throwFault);
+  teach(first, 'ada');
+  await first.close();
+  await store.query(`insert into voice_durations (name, voice_id, learned, used_at_ms)
+    with recursive numbers (n) as (select 1 union all select n + 1 from numbers where n < 999)
+    select 'other ' || n, 'other', learned, used_at_ms - n from numbers, voice_durations`);
+  const second = await openVoiceDurations(store, throwFault);
+  teach(second, 'otto', sentences.slice(0, 1));
+  expect(judge(second, 'other 999')).toBeUndefined();
+  expect(judge(second, 'ada')).toBeDefined();
+  await second.close();
+});
+
 test('older segments count less', () => {
   const durations = createVoiceDurations();
   for (let n = 0; n < 60; n++) teach(durations, 'ada');
