@@ -1,7 +1,12 @@
 // The turns that the agents of LiveKit and Pipecat speak in their tests, and what must come of them.
 import { expect } from 'vitest';
 import { openFlite } from '../../../src/engines/flite/flite.ts';
-import { bytesOf, openTestGateway, type TestGateway } from '../../transports/http/open-gateway.ts';
+import {
+  bytesOf,
+  type GatewayTestOptions,
+  openTestGateway,
+  type TestGateway,
+} from '../../transports/http/open-gateway.ts';
 
 /** Three turns of three sentences. The second turn is interrupted. */
 export const turns = [
@@ -15,11 +20,15 @@ export const voice = 'clara';
  * Opens a gateway with flite, which knows when it speaks each word. Files have tags, as those of a service have: a
  * second tag in a file ends LiveKit's decoder of MP3.
  */
-export async function openAgentGateway(onClose: (close: () => Promise<void>) => void): Promise<TestGateway> {
+export async function openFliteGateway(
+  onClose: (close: () => Promise<void>) => void,
+  settings?: GatewayTestOptions['settings'],
+): Promise<TestGateway> {
   const flite = await openFlite({ threads: 1 });
   onClose(() => flite.close());
   const marking = { software: 'Sonant', operator: '' };
-  return openTestGateway({ engines: [flite], defaultVoice: voice, marking, isLimited: true }, onClose);
+  const options = { engines: [flite], defaultVoice: voice, marking, isLimited: true };
+  return openTestGateway({ ...options, ...(settings && { settings }) }, onClose);
 }
 
 /** Seconds of the sentences, each spoken alone, and of all of them in one text with the pauses between them. */

@@ -1,7 +1,7 @@
 // Tests LiveKit's newest plugins for Python at their defaults: ten calls, and three turns of three sentences, of which
 // the second is interrupted. The plugin of ElevenLabs decodes the MP3 of a context as one file.
 import { afterAll, expect, test } from 'vitest';
-import { expectQuiet, openAgentGateway, secondsOf, turns, voice } from './agent-turns.ts';
+import { expectQuiet, openFliteGateway, secondsOf, turns, voice } from './agent-turns.ts';
 import { findPython, runProgram } from './client-programs.ts';
 import { describeClient } from './ten-calls.ts';
 
@@ -11,7 +11,7 @@ interface Heard {
 }
 
 const python = findPython();
-const gateway = await openAgentGateway(afterAll);
+const gateway = await openFliteGateway(afterAll);
 
 test.skipIf(!python).each([
   ['elevenlabs', 22_050],
@@ -79,7 +79,7 @@ describeClient('LiveKit for Python, cartesia', {
   refusals: {
     ...refusals,
     quota: ['APIStatusError', 'Too Many Requests'],
-    stream_of_unknown_voice: ['APIError', 'Voice not found'],
+    stream_of_unknown_voice: 'APIError',
   },
   statuses: [400, 400, 401, 404, 429, 429, 429, 429],
 });
@@ -88,11 +88,11 @@ describeClient('LiveKit for Python, openai', {
   without: ['times', 'voices'],
   refusals: {
     invalid: ['APIStatusError', 'speed must be'],
-    unknown_voice: ['APIStatusError', 'Voice not found'],
-    stream_of_unknown_voice: ['APIStatusError', 'Voice not found'],
-    wrong_key: ['APIStatusError', 'The API key is'],
-    quota: ['APIStatusError', '8 are left until'],
-    too_long: ['APIStatusError', '57 a month'],
+    unknown_voice: 'APIStatusError',
+    stream_of_unknown_voice: 'APIStatusError',
+    wrong_key: 'APIStatusError',
+    quota: 'APIStatusError',
+    too_long: 'APIStatusError',
   },
   statuses: [400, 400, 401, 404, 404, 429, 429, 429, 429],
 });

@@ -5,10 +5,10 @@ const shared = {
   without: ['times'],
   refusals: {
     invalid: ['BadRequestError', 'speed must be'],
-    unknown_voice: ['NotFoundError', 'Voice not found'],
-    wrong_key: ['AuthenticationError', 'The API key is'],
-    too_long: ['BadRequestError', '57 a month'],
-    quota: ['RateLimitError', '8 are left until'],
+    unknown_voice: 'NotFoundError',
+    wrong_key: 'AuthenticationError',
+    too_long: 'BadRequestError',
+    quota: 'RateLimitError',
   },
   statuses: [400, 400, 401, 404, 429],
 } as const;

@@ -1,7 +1,7 @@
 // Tests Pipecat's newest services at their defaults, in a pipeline: three turns of three sentences, of which the second
 // is interrupted. Nothing of an interrupted turn may arrive after the interruption.
 import { afterAll, expect, test } from 'vitest';
-import { expectQuiet, openAgentGateway, secondsOf, turns, voice } from './agent-turns.ts';
+import { expectQuiet, openFliteGateway, secondsOf, turns, voice } from './agent-turns.ts';
 import { findPython, runProgram } from './client-programs.ts';
 
 interface Heard {
@@ -17,7 +17,7 @@ interface Heard {
 }
 
 const python = findPython();
-const gateway = await openAgentGateway(afterAll);
+const gateway = await openFliteGateway(afterAll);
 
 test.skipIf(!python).each(['elevenlabs', 'elevenlabs-dialogue', 'elevenlabs-http', 'cartesia', 'openai'])(
   '%s: three turns, the second of which is interrupted',

@@ -7,9 +7,9 @@ describeClient('wyoming for Python', {
   without: ['times'],
   refusals: {
     invalid: ['invalid_request', 'unexpected close tag'],
-    unknown_voice: ['voice_not_found', 'Voice not found'],
-    wrong_key: ['invalid_api_key', 'The API key is'],
-    quota: ['rate_limit_exceeded', '8 are left until'],
+    unknown_voice: 'voice_not_found',
+    wrong_key: 'invalid_api_key',
+    quota: 'rate_limit_exceeded',
     too_long: ['rate_limit_exceeded', '8 are left until'],
   },
   statuses: [],
