@@ -49,14 +49,12 @@ export const goodKey = { metadata: { 'x-api-key': 'good' } };
 
 /** A caller with its own id. */
 export const callerNamed = (callerId: string, scopes: readonly Scope[]): KeyCaller => ({
-  ...{
-    callerId,
-    keyId: `${callerId}-key`,
-    accountId: callerId,
-    actorName: callerId,
-    scopes,
-    limits: keyDefaults.limits,
-  },
+  callerId,
+  keyId: `${callerId}-key`,
+  accountId: callerId,
+  actorName: callerId,
+  scopes,
+  limits: keyDefaults.limits,
   grant: { range: { path: callerId }, scopes },
 });
 
