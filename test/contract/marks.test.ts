@@ -28,8 +28,8 @@ const tagsOf: Record<keyof typeof without, object> = {
   flac: { COMMENT: comment, DIGITALSOURCETYPE: sourceType, ENCODEDBY: marking.operator, ENCODER: marking.software },
 };
 
-/** Bytes of headers, after the magic word, that change how the audio is played. MP3 has none. */
 const magicOf = { wav: 'fmt ', mp3: 'ID3', opus: 'OpusHead', flac: 'fLaC' };
+/** Bytes of headers that change how the audio is played, with their offset from the magic word. MP3 has none. */
 const playedOtherwise: Record<keyof typeof magicOf, [at: number, value: number][]> = {
   wav: [
     [10, 2],

@@ -19,7 +19,7 @@ async function speak({ key, voice: id = 'clara', text = given.text, form = 'wav 
   );
 }
 
-/** A context that speaks a text word by word. */
+/** Speaks a text word by word. Returns the context. */
 async function converse(socket, text = given.text, more = {}) {
   const options = { model_id: 'sonic-3', voice, output_format: raw, add_timestamps: true, ...more };
   const context = socket.context(options);

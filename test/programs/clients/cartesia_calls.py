@@ -23,7 +23,7 @@ def speak(key=given.key, voice="clara", text=given.text, form="wav pcm_s16le", r
 
 
 def converse(connection, voice=VOICE, text=given.text):
-    """The events of a context that speaks a text word by word."""
+    """Speaks a text word by word. Returns the context and its events."""
     context = connection.context(model_id="sonic-3", voice=voice, output_format=RAW, add_timestamps=True)
     for word in text.split(" "):
         context.push(word + " ")

@@ -1,6 +1,6 @@
 // Installs the newest clients of other vendors beside the packages of tools/, once for each list of versions, and runs
-// programs with them: Python's (requirements.txt) in a virtual environment, and those of an example in JavaScript. Tests
-// are skipped where Python or the packages cannot be had.
+// programs with them. Clients for Python (requirements.txt) are installed in a virtual environment, clients for JavaScript
+// from the lock file of an example. Tests are skipped if Python or the packages cannot be installed.
 import { execFile, execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -32,7 +32,10 @@ export function findPackages(example: string): string | undefined {
 
 const run = (program: string, args: string[], cwd?: string) => execFileSync(program, args, { stdio: 'pipe', cwd });
 
-/** Another test file may install the same list at the same time: a folder has its name once it is complete. */
+/**
+ * Installs packages into a folder that gets its final name when it is complete, because another test file may install the
+ * same list at the same time. Returns the folder.
+ */
 function installOnce(name: string, list: string, install: (folder: string) => void): string | undefined {
   const version = createHash('sha256').update(readFileSync(list)).digest('hex').slice(0, 12);
   const folder = join(toolFolder, `.${name}-${version}`);
@@ -45,7 +48,7 @@ function installOnce(name: string, list: string, install: (folder: string) => vo
     if (!existsSync(isReady)) renameSync(made, folder);
     return folder;
   } catch (error) {
-    console.log(`The clients of ${name} are not installed, so their tests are skipped: ${error}`);
+    console.log(`The packages of ${list} are not installed, so the tests that need them are skipped: ${error}`);
     return undefined;
   } finally {
     rmSync(made, { recursive: true, force: true });
