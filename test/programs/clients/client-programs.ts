@@ -48,6 +48,8 @@ function installOnce(name: string, list: string, install: (folder: string) => vo
     if (!existsSync(isReady)) renameSync(made, folder);
     return folder;
   } catch (error) {
+    // Another file has just installed it.
+    if (existsSync(isReady)) return folder;
     console.log(`The packages of ${list} are not installed, so the tests that need them are skipped: ${error}`);
     return undefined;
   } finally {
