@@ -148,7 +148,7 @@ function timeRules(v: Verbalizer): Rule[] {
   return letter ? rules.toSpliced(1, 0, startingWith(/[ hH]/, lettered)) : rules;
 }
 
-/** What is counted, after a magnitude: dos millones de euros. One without a plural, such as "mil", has no "de". */
+/** What is counted, after a magnitude: "dos millones de euros". One without a plural, such as "mil", has no "de". */
 const afterMagnitude = (v: Verbalizer, magnitude: Noun, name: string): string =>
   `${magnitude.names.length > 1 ? v.of(name) : ' '}${name}`;
 
