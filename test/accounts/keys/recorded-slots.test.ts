@@ -67,7 +67,7 @@ there('so it does where a synthesis goes on whose slot was lost', async () => {
   const caller = { callerId: 'owner', keyId: 'key', limits: { ...usual, ...limits } };
   const options = { signal: new AbortController().signal, report: silent, isPart: true, replaces: part };
   const whole = await one.limiter.takeSynthesis(caller, 100, options);
-  expect(await left()).toBe(400);
+  await expect.poll(left).toBe(400);
   ledger.chars = 550;
   whole.end(550);
   await expect.poll(left).toBe(450);
