@@ -4,7 +4,7 @@
 import type { ChangedNode, GraphChange, OnnxConstant, OnnxModel, OnnxNode } from './onnx-file.ts';
 
 export function toFloatConvolutions(model: OnnxModel): GraphChange {
-  const makers = new Map(model.nodes.flatMap((node) => node.outputs.map((output) => [output, node])));
+  const { makers } = model;
   const users = new Map(model.nodes.flatMap((node) => node.inputs.map((input) => [input, node])));
   const nodes = new Map<OnnxNode, ChangedNode>();
   const constants = new Map<string, OnnxConstant>();
