@@ -61,11 +61,11 @@ describe('a voice of Piper', { timeout: importMsMax }, () => {
     );
     const asked = { phonemes: [...'həlˈoʊ, ɪz ɛnibˌɑːdi hˈɪɹ?'], speakers: [], speed: 1, seed: 3 };
     const [whole, cut] = [await opened.begin(asked), await opened.begin(asked)];
-    const all = (await whole.render(whole.frames)).slice();
+    const all = (await whole.render(0, whole.frames)).slice();
     let at = 0;
     let largest = 0;
     for (let to = 20; at < all.length; to += 20)
-      for (const sample of await cut.render(Math.min(to, cut.frames)))
+      for (const sample of await cut.render(to - 20, Math.min(to, cut.frames)))
         largest = Math.max(largest, Math.abs(sample - all[at++]!));
     expect(at).toBe(all.length);
     expect(largest).toBeLessThan(1e-4);

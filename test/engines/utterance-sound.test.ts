@@ -13,24 +13,17 @@ const phonemes = [...'ˈabc.'];
 async function speak(soundSeconds: number) {
   const frames = 500;
   const rendered: number[] = [];
-  const begin = async () => {
-    let from = 0;
-    return {
-      frames,
-      frameSamples,
-      starts: [50, 50, 150, 250, 350, 450],
-      skipTo(frame: number) {
-        from = frame;
-      },
-      async render(to: number) {
-        rendered.push(to);
-        const at = from * frameSamples;
-        from = to;
-        const sample = (_: unknown, n: number) => (at + n < soundSeconds * sampleRateHz ? 0.5 * Math.sin(at + n) : 0);
-        return Float32Array.from({ length: to * frameSamples - at }, sample);
-      },
-    };
-  };
+  const begin = async () => ({
+    frames,
+    frameSamples,
+    starts: [50, 50, 150, 250, 350, 450],
+    async render(from: number, to: number) {
+      rendered.push(to);
+      const at = from * frameSamples;
+      const sample = (_: unknown, n: number) => (at + n < soundSeconds * sampleRateHz ? 0.5 * Math.sin(at + n) : 0);
+      return Float32Array.from({ length: to * frameSamples - at }, sample);
+    },
+  });
   const model = { sampleRateHz, earlySeconds: 0, windowSeconds: [0.5, 1], begin };
   const how = { speakers: [], speed: 1, seed: 0, level: 0.01, timings: true };
   const words = [{ from: 0, to: 4, first: 0, end: 4, isBeforeSpace: false, isBeforePause: true }];

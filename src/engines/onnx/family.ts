@@ -78,8 +78,6 @@ export interface Utterance {
   frameSamples: number;
   /** Frames at which each phoneme begins; the last number is the end of the last phoneme. */
   starts: readonly number[];
-  /** Samples of the next frames, up to `to`; those of the last few frames may follow with the next call. */
-  render(to: number): Promise<Float32Array>;
-  /** Makes the first call of `render` begin at this frame. */
-  skipTo(frame: number): void;
+  /** Samples of a range of frames, which begins where the last one ended; those of the last few frames may follow later. */
+  render(from: number, to: number): Promise<Float32Array>;
 }

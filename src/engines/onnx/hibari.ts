@@ -2,12 +2,11 @@
 // around each frame, so its windows overlap by as many.
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Failure } from '../../platform/errors.ts';
 import { createRealTransform } from '../../platform/real-transform.ts';
-import { atSpeed, durationSeconds, framesPerDuration, soundingRange, startsOf } from './durations.ts';
-import type { AskedUtterance, Family, FoundModel, FoundSpeaker, Utterance, Vocabulary } from './family.ts';
+import { openFront } from './durations.ts';
+import type { Family, FoundModel, FoundSpeaker, Vocabulary } from './family.ts';
 import { cutFrames } from './kept-frames.ts';
-import { elementTypes, findDurations, type OnnxModel } from './onnx-file.ts';
+import { type OnnxModel, value } from './onnx-file.ts';
 import type { Values } from './onnx-runtime.ts';
 import { mix, normalNumbers } from './seeded-noise.ts';
 import { vocabularyName } from './voice-folders.ts';
@@ -31,6 +30,7 @@ const harmonicsHzMax = 11_000;
 const logMax = 7;
 /** Frames whose parameters are read together, because the model stores them bin by bin. */
 const blockFrames = 16;
+const newBlock = () => new Float32Array(binCount * blockFrames);
 
 const window = Float64Array.from(
   { length: transformSize },
@@ -40,14 +40,9 @@ const pulseWindow = window.map((weight) => weight / frameSamples);
 /** The squares of four overlapping windows add up to 1.5. */
 const soundWindow = window.map((weight) => weight / 1.5);
 
+const spectra = ['lh', 'theta', 'ln', 'lr', 'phi'] as const;
 /** Parameters of frames, bin by bin: the filter's level and phase, and the levels and phase of the other two parts. */
-interface Spectra {
-  lh: Float32Array;
-  theta: Float32Array;
-  ln: Float32Array;
-  lr: Float32Array;
-  phi: Float32Array;
-}
+type Spectra = Record<(typeof spectra)[number], Values>;
 
 /** Normal random numbers, always the same. A frame uses a part of them that depends on the seed and the frame. */
 const noiseSize = 65_536;
@@ -61,7 +56,7 @@ class HarmonicSound {
   readonly #sum: Float32Array;
   readonly #re = new Float64Array(binCount);
   readonly #im = new Float64Array(binCount);
-  readonly #blocks = Array.from({ length: 4 }, () => new Float32Array(binCount * blockFrames));
+  readonly #block = { filterRe: newBlock(), filterIm: newBlock(), freeRe: newBlock(), freeIm: newBlock() };
   #pulsesTo = 0;
   #phase = 0;
   #framesDone = 0;
@@ -76,52 +71,44 @@ class HarmonicSound {
     noise ??= Float32Array.from({ length: noiseSize }, normalNumbers(0x9e3779b9));
   }
 
-  /** Begins the sound with this frame. */
-  skipTo(frame: number): void {
-    this.#framesDone = frame;
-    this.#samplesDone = frame * frameSamples;
-    this.#pulsesTo = Math.max(0, frame - overlap / 2);
-  }
-
-  /** Adds `count` frames, whose parameters begin at `offset` of rows of `width`. Returns the samples that are complete. */
-  add(spectra: Spectra, offset: number, count: number, width: number): Float32Array {
+  /**
+   * Adds `count` frames; the first frame may be any, and the others follow. Their parameters begin at `offset` of rows.
+   * Returns the samples that are complete.
+   */
+  add(spectra: Spectra, first: number, count: number, offset: number): Float32Array {
+    if (first !== this.#framesDone) {
+      this.#framesDone = first;
+      this.#samplesDone = first * frameSamples;
+      this.#pulsesTo = Math.max(0, first - overlap / 2);
+    }
     for (let at = 0; at < count; at += blockFrames) {
       const size = Math.min(blockFrames, count - at);
-      this.#readBlock(spectra, offset + at, size, width);
+      this.#readBlock(spectra, offset + at, size);
       for (let n = 0; n < size; n++) this.#addFrame(n);
     }
     const isLast = this.#framesDone === this.#pitches.length;
-    const to = (this.#framesDone - (isLast ? 0 : overlap / 2)) * frameSamples;
-    const from = Math.min(this.#samplesDone, to);
-    this.#samplesDone = Math.max(from, to);
-    return this.#sum.subarray(from + lead, Math.max(from, to) + lead);
+    const from = this.#samplesDone;
+    this.#samplesDone = Math.max(from, (this.#framesDone - (isLast ? 0 : overlap / 2)) * frameSamples);
+    return this.#sum.subarray(from + lead, this.#samplesDone + lead);
   }
 
-  #readBlock({ lh, theta, ln, lr, phi }: Spectra, offset: number, size: number, width: number): void {
-    const [filterRe, filterIm, freeRe, freeIm] = this.#blocks as [
-      Float32Array,
-      Float32Array,
-      Float32Array,
-      Float32Array,
-    ];
-    const starts = Array.from({ length: size }, (_, n) => this.#noiseAt(this.#framesDone + n));
+  #readBlock({ lh, theta, ln, lr, phi }: Spectra, offset: number, size: number): void {
+    const { filterRe, filterIm, freeRe, freeIm } = this.#block;
+    const width = lh.dims[2]!;
+    const starts = Array.from({ length: size }, (_, n) => mix(this.#seed, this.#framesDone + n) % noiseSize);
     for (let bin = 0; bin < binCount; bin++) {
       for (let n = 0, from = bin * width + offset, to = bin; n < size; n++, from++, to += binCount) {
-        const level = Math.exp(Math.min(lh[from]!, logMax));
-        const phase = Math.PI * Math.tanh(theta[from]!);
+        const level = Math.exp(Math.min(lh.data[from]!, logMax));
+        const phase = Math.PI * Math.tanh(theta.data[from]!);
         filterRe[to] = level * Math.cos(phase);
         filterIm[to] = level * Math.sin(phase);
-        const noiseLevel = Math.exp(Math.min(ln[from]!, logMax));
-        const freeLevel = Math.exp(Math.min(lr[from]!, logMax));
+        const noiseLevel = Math.exp(Math.min(ln.data[from]!, logMax));
+        const freeLevel = Math.exp(Math.min(lr.data[from]!, logMax));
         const at = starts[n]! + 2 * bin;
-        freeRe[to] = noiseLevel * noise![at % noiseSize]! + freeLevel * Math.cos(phi[from]!);
-        freeIm[to] = noiseLevel * noise![(at + 1) % noiseSize]! + freeLevel * Math.sin(phi[from]!);
+        freeRe[to] = noiseLevel * noise![at % noiseSize]! + freeLevel * Math.cos(phi.data[from]!);
+        freeIm[to] = noiseLevel * noise![(at + 1) % noiseSize]! + freeLevel * Math.sin(phi.data[from]!);
       }
     }
-  }
-
-  #noiseAt(frame: number): number {
-    return mix(this.#seed, frame) % noiseSize;
   }
 
   #addFrame(n: number): void {
@@ -130,12 +117,7 @@ class HarmonicSound {
     const re = this.#re;
     const im = this.#im;
     toSpectrum(this.#pulses, frame * frameSamples, pulseWindow, re, im);
-    const [filterRe, filterIm, freeRe, freeIm] = this.#blocks as [
-      Float32Array,
-      Float32Array,
-      Float32Array,
-      Float32Array,
-    ];
+    const { filterRe, filterIm, freeRe, freeIm } = this.#block;
     for (let bin = 0, at = n * binCount; bin < binCount; bin++, at++) {
       const x = re[bin]!;
       const y = im[bin]!;
@@ -170,17 +152,12 @@ class HarmonicSound {
   }
 }
 
-const spectra = ['lh', 'theta', 'ln', 'lr', 'phi'] as const;
 const decoderStart = '/dec_in/Conv';
 const contextFrames = 27;
-/** Two minutes; no utterance takes longer. */
-const framesMax = 9_600;
 
 /** The result that the decoder reads. */
 const boundaryOf = ({ nodes }: OnnxModel): string | undefined =>
   nodes.find(({ name, operation }) => name === decoderStart && operation === 'Conv')?.inputs[0];
-
-const faulty = (what: string) => new Failure('engine_error', {}, new Error(`the model gave ${what}`));
 
 export const hibari: Family = {
   name: 'hibari',
@@ -192,50 +169,30 @@ export const hibari: Family = {
   async open(model, openGraph, folder) {
     const vocabulary: Vocabulary = JSON.parse(await readFile(join(folder, vocabularyName), 'utf8'));
     const boundary = boundaryOf(model)!;
-    const { rounded, exact, shared } = findDurations(model, [boundary, 'f0']);
-    const float = (name: string, ...sizes: (number | string)[]) => ({ name, elementType: elementTypes.float, sizes });
-    const given = [float(rounded, 'sounds'), ...shared.map((name) => float(name, 'batch', 'sounds', 'channels'))];
-    const timing = await openGraph(model.cut([rounded, exact, ...shared]));
-    const front = await openGraph(model.cut([boundary, 'f0'], given));
-    const decoder = await openGraph(model.cut(spectra, [float(boundary, 1, 'channels', 'frames')]));
-
-    async function begin({ phonemes, speed, seed }: AskedUtterance): Promise<Utterance> {
-      const spoken = phonemes.filter((phoneme) => vocabulary[phoneme] !== undefined);
-      const ids = [0, ...spoken.map((phoneme) => vocabulary[phoneme]!), 0];
-      const asked = {
-        ids: { data: BigInt64Array.from(ids, BigInt), dims: [1, ids.length] },
-        speed: { data: Float32Array.of(1), dims: [1] },
-      };
-      const timed = await timing.run(asked);
-      const { first, end } = soundingRange(spoken);
-      const inner = { first: first + 1, end: end + 1 };
-      const durations = atSpeed(timed[rounded]!.data, timed[exact]!.data, speed, inner, durationSeconds);
-      const frameCount = framesPerDuration * durations.reduce((sum, each) => sum + each, 0);
-      if (!(frameCount <= framesMax)) throw faulty(`${frameCount} frames for ${ids.length} phonemes`);
-      const begun = await front.run({ ...asked, ...timed, [rounded]: { data: durations, dims: [ids.length] } });
-      const features = begun[boundary]!;
-      const frames = features.dims[2]!;
-      const sound = new HarmonicSound(begun.f0!.data, seed);
-      let from = 0;
-      return {
-        frames,
-        frameSamples,
-        starts: startsOf(phonemes, vocabulary, durations),
-        skipTo(frame) {
-          from = frame;
-          sound.skipTo(frame);
-        },
-        async render(to) {
-          const first = Math.max(0, from - contextFrames);
-          const end = Math.min(frames, to + contextFrames);
-          const decoded = await decoder.run({ [boundary]: cutFrames(features, first, end) });
-          const samples = sound.add(toSpectra(decoded), from - first, to - from, end - first);
-          from = to;
-          return samples;
-        },
-      };
-    }
-    return { sampleRateHz: soundRateHz, earlySeconds: 0.075, begin };
+    const front = await openFront(model, openGraph, vocabulary, {
+      input: 'ids',
+      ends: [boundary, 'f0'],
+      durationSizes: ['sounds'],
+    });
+    const decoder = await openGraph(model.cut(spectra, [value(boundary, 1, 'channels', 'frames')]));
+    return {
+      sampleRateHz: soundRateHz,
+      earlySeconds: 0.075,
+      async begin(asked) {
+        const { begun, frames, starts } = await front(asked);
+        const sound = new HarmonicSound(begun.f0!.data, asked.seed);
+        return {
+          frames,
+          frameSamples,
+          starts,
+          async render(from, to) {
+            const first = Math.max(0, from - contextFrames);
+            const seen = cutFrames(begun[boundary]!, first, Math.min(frames, to + contextFrames));
+            return sound.add((await decoder.run({ [boundary]: seen })) as Spectra, from, to - from, from - first);
+          },
+        };
+      },
+    };
   },
 };
 
@@ -258,6 +215,3 @@ async function findSpeaker({ weights, sha256 }: FoundModel): Promise<FoundSpeake
     return usual;
   }
 }
-
-const toSpectra = (decoded: Readonly<Record<string, Values>>): Spectra =>
-  Object.fromEntries(spectra.map((name) => [name, decoded[name]!.data])) as unknown as Spectra;

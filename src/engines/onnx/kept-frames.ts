@@ -42,13 +42,17 @@ export class KeptFrames {
     return this.#cut(this.#kept, from - this.#from, to - this.#from);
   }
 
+  /** The samples of a range, which are the columns of each frame. */
+  samples = async (from: number, to: number): Promise<Float32Array> => (await this.range(from, to)).data;
+
   #cut = (values: Values, from: number, to: number): Values =>
     cutFrames(values, this.#columns * from, this.#columns * to);
 }
 
 /** A range of the last dimension. */
 export function cutFrames({ data, dims }: Values, from: number, to: number): Values {
-  const [, rows = 0, width = 0] = dims;
+  const width = dims.at(-1)!;
+  const rows = data.length / width;
   if (from === 0 && to === width) return { data, dims };
   const result = new Float32Array(rows * (to - from));
   for (let row = 0; row < rows; row++) {

@@ -7,11 +7,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { Failure } from '../../platform/errors.ts';
-import { atSpeed, durationSeconds, framesPerDuration, soundingRange, startsOf } from './durations.ts';
-import type { AskedUtterance, Family, FoundSpeaker, Utterance, Vocabulary } from './family.ts';
+import { faulty, framesPerDuration, openFront } from './durations.ts';
+import type { Family, FamilyModel, FoundSpeaker, Vocabulary } from './family.ts';
 import { toFloatConvolutions } from './float-convolutions.ts';
 import { cutFrames, KeptFrames } from './kept-frames.ts';
-import { elementTypes, findDurations, type OnnxModel, type OnnxValue } from './onnx-file.ts';
+import { type OnnxModel, type OnnxValue, value } from './onnx-file.ts';
 import type { Inputs, OpenGraph, RuntimeStart, Session } from './onnx-runtime.ts';
 import { openStages } from './staged-graph.ts';
 import { cardName, vocabularyName } from './voice-folders.ts';
@@ -48,8 +48,6 @@ const stageContext = 10;
 const lastContext = 3;
 /** A window is computed in less time than the sound before it lasts, if two threads compute it. */
 const windowSeconds = [0.7, 0.9, 1.4, 2.2, 3.5];
-/** Two minutes; no utterance takes longer. */
-const framesMax = 9_600;
 const styleSize = 256;
 /** A style has a row for each number of phonemes. */
 const styleRows = 510;
@@ -66,9 +64,6 @@ const languages: Readonly<Record<string, readonly [code: string, espeak?: string
 };
 const speakerForm = /^([abefhip])([fm])_([a-z0-9]+)$/;
 const bestSpeaker = 'af_heart';
-
-const float = (name: string, ...sizes: (number | string)[]) => ({ name, elementType: elementTypes.float, sizes });
-const faulty = (what: string) => new Failure('engine_error', {}, new Error(`the model gave ${what}`));
 
 /** What a voice adds to the model. */
 interface Style {
@@ -88,12 +83,8 @@ const shortTexts = ['ˈOvəɹ.', 'plˈiz.', 'mˈʌni?', 'sˈɪks.'];
 
 export const kokoro: Family = {
   name: 'kokoro',
-  isOwn: ({ inputs, nodes }) => {
-    const made = new Set(nodes.flatMap(({ outputs }) => outputs));
-    return (
-      ['tokens', 'style', 'speed'].every((name) => inputs.includes(name)) && boundaries.every((each) => made.has(each))
-    );
-  },
+  isOwn: ({ inputs, makers }) =>
+    ['tokens', 'style', 'speed'].every((name) => inputs.includes(name)) && boundaries.every((each) => makers.has(each)),
   async describe({ files, installed }) {
     const styles = new Map<string, string>();
     for (const path of files) {
@@ -119,33 +110,16 @@ export const kokoro: Family = {
   async open(model, openGraph, folder, is) {
     const vocabulary: Vocabulary = JSON.parse(await readFile(join(folder, vocabularyName), 'utf8'));
     const isLearning = !existsSync(join(folder, cardName));
-    const parts = await openParts(model, openGraph, is, isLearning);
-    const { rounded, exact, norms, samples, front, blockPart, sourcePart, stagePart, lastPart, whole } = parts;
+    const parts = await openParts(model, openGraph, vocabulary, is, isLearning);
+    const { front, norms, samples, blockPart, sourcePart, stagePart, lastPart, whole } = parts;
     const styles = new Map<string, Promise<Style>>();
-    type Front = Awaited<ReturnType<typeof toFront>>;
+    type Front = Awaited<ReturnType<typeof front>>;
 
-    async function toFront(phonemes: readonly string[], rows: Float32Array, speed: number) {
-      const spoken = phonemes.filter((phoneme) => vocabulary[phoneme] !== undefined);
-      const ids = [0, ...spoken.map((phoneme) => vocabulary[phoneme]!), 0];
-      const row = styleSize * Math.min(styleRows - 1, spoken.length);
-      const asked = {
-        tokens: { data: BigInt64Array.from(ids, BigInt), dims: [1, ids.length] },
-        style: { data: rows.slice(row, row + styleSize), dims: [1, styleSize] },
-        speed: { data: Float32Array.of(1), dims: [1] },
-      };
-      const timed = await front[0].run(asked);
-      const { first, end } = soundingRange(spoken);
-      const inner = { first: first + 1, end: end + 1 };
-      const durations = atSpeed(timed[rounded]!.data, timed[exact]!.data, speed, inner, durationSeconds);
-      const frames = framesPerDuration * durations.reduce((sum, each) => sum + each, 0);
-      if (!(frames <= framesMax)) throw faulty(`${frames} frames for ${ids.length} phonemes`);
-      const begun = await front[1].run({
-        ...asked,
-        ...timed,
-        [rounded]: { data: durations, dims: timed[rounded]!.dims },
+    const toFront = (phonemes: readonly string[], rows: Float32Array, speed: number) =>
+      front({ phonemes, speed }, (count) => {
+        const row = styleSize * Math.min(styleRows - 1, count);
+        return { style: { data: rows.slice(row, row + styleSize), dims: [1, styleSize] } };
       });
-      return { asked, begun, durations, frames };
-    }
 
     async function openStyle(id: string): Promise<Style> {
       const bytes = await readFile(join(folder, `${id}.bin`));
@@ -189,41 +163,28 @@ export const kokoro: Family = {
       return heard.sound;
     }
 
-    async function begin({ phonemes, speakers, speed }: AskedUtterance): Promise<Utterance> {
+    const begin: FamilyModel['begin'] = async ({ phonemes, speakers, speed }) => {
       const spoken = await Promise.all(speakers.map(({ id }) => styleOf(id)));
-      const weights = speakers.map(({ weight }) => weight);
-      const rows = weigh(
-        spoken.map((style) => style.rows),
-        weights,
-      );
+      const blend = (lists: readonly Float32Array[]) =>
+        weigh(
+          lists,
+          speakers.map(({ weight }) => weight),
+        );
+      const rows = blend(spoken.map((style) => style.rows));
       const front = await toFront(phonemes, rows, speed);
-      const { asked, begun, durations, frames } = front;
-      const starts = startsOf(phonemes, vocabulary, durations);
-      let from = 0;
-      const skipTo = (frame: number) => {
-        from = frame;
-      };
+      const { asked, begun, frames, starts } = front;
       const learned = spoken.flatMap(({ statistics }) => (statistics ? [listsAt(statistics, frames)] : []));
       if (learned.length < spoken.length) {
         const sound = await learn(speakers[0]!.id, rows, front);
-        const render = async (to: number) => {
-          const rendered = sound.subarray(frameSamples * from, frameSamples * to);
-          from = to;
-          return rendered;
-        };
-        return { frames, frameSamples, starts, skipTo, render };
+        const render = async (from: number, to: number) => sound.subarray(frameSamples * from, frameSamples * to);
+        return { frames, frameSamples, starts, render };
       }
-      const statistics = Object.fromEntries(
-        norms.map((name, n) => {
-          const data = weigh(
-            learned.map((lists) => lists[n]!),
-            weights,
-          );
-          return [name, { data, dims: [1, data.length, 1] }];
-        }),
-      );
-      const run = (part: Session, inputs: Readonly<Record<string, Inputs>>) =>
-        part.run({ ...asked, ...statistics, ...inputs });
+      const statistics = norms.map((name, n): [string, Inputs] => {
+        const data = blend(learned.map((lists) => lists[n]!));
+        return [name, { data, dims: [1, data.length, 1] }];
+      });
+      const fixed = { ...asked, ...Object.fromEntries(statistics) };
+      const run = (part: Session, inputs: Readonly<Record<string, Inputs>>) => part.run({ ...fixed, ...inputs });
       const cut = (name: string, first: number, end: number) => ({ [name]: cutFrames(begun[name]!, first, end) });
       const blocksMade = new KeptFrames({
         frames,
@@ -248,65 +209,59 @@ export const kokoro: Family = {
           return (await run(stagePart, inputs))[stage]!;
         },
       });
-      return {
+      const sound = new KeptFrames({
         frames,
-        frameSamples,
-        starts,
-        skipTo,
-        async render(to) {
-          const first = Math.max(0, from - lastContext);
-          const end = Math.min(frames, to + lastContext);
+        context: lastContext,
+        columns: frameSamples,
+        async compute(first, end) {
           const staged = await stageMade.range(first, end);
           const [left, right] = [first, end].map((frame) => sourceColumns * (frame - sourceMade.first));
           // There is one place more than columns.
           const inputs = { [stage]: staged, [source]: cutFrames(sourceMade.values, left!, right! + 1) };
-          const { data } = (await run(lastPart, inputs))[samples]!;
-          const rendered = data.slice(frameSamples * (from - first), frameSamples * (to - first));
-          from = to;
-          return rendered;
+          return (await run(lastPart, inputs))[samples]!;
         },
-      };
-    }
+      });
+      return { frames, frameSamples, starts, render: sound.samples };
+    };
     return { sampleRateHz, earlySeconds: 0.075, windowSeconds, begin };
   },
 };
 
 /** A function of its own, so that nothing that uses the parts keeps the file of the model in memory. */
-async function openParts(model: OnnxModel, openGraph: OpenGraph, is: RuntimeStart['is'], isLearning: boolean) {
-  const { rounded, exact } = findDurations(model, [features]);
+async function openParts(
+  model: OnnxModel,
+  openGraph: OpenGraph,
+  vocabulary: Vocabulary,
+  is: RuntimeStart['is'],
+  isLearning: boolean,
+) {
   const change = is === 'native' ? toFloatConvolutions(model) : undefined;
-  const openPart = (bytes: Buffer) => openGraph(bytes, { threads });
-  const front = [
-    await openPart(model.cut([rounded, exact, encoded])),
-    await openPart(
-      model.cut(
-        [features, pitch, loudness, phases],
-        [float(rounded, 'batch', 'sounds'), float(encoded, 'batch', 'sounds', 'channels')],
-        change,
-      ),
-    ),
-  ] as const;
+  const openPart: OpenGraph = (bytes) => openGraph(bytes, { threads });
   const norms = statisticsOf(model);
   const given = [
-    float(features, 1, 'channels', 'durations'),
-    float(pitch, 1, 1, 'frames'),
-    float(loudness, 1, 1, 'frames'),
-    float(phases, 1, 'harmonics', 'frames'),
+    value(features, 1, 'channels', 'durations'),
+    value(pitch, 1, 1, 'frames'),
+    value(loudness, 1, 1, 'frames'),
+    value(phases, 1, 'harmonics', 'frames'),
   ];
-  const frozen = norms.map((name) => float(name, 1, name, 1));
+  const frozen = norms.map((name) => value(name, 1, name, 1));
   const openDecoder = (outputs: readonly string[], given: readonly OnnxValue[], ends: readonly string[]) =>
     openStages(model, { outputs, given: [...given, ...frozen], ends, change }, openPart);
-  const sourceGiven = float(source, 1, 'bins', 'places');
+  const sourceGiven = value(source, 1, 'bins', 'places');
   return {
-    rounded,
-    exact,
     norms,
     samples: model.outputs[0]!,
-    front,
+    front: await openFront(model, openPart, vocabulary, {
+      input: 'tokens',
+      ends: [features, pitch, loudness, phases],
+      durationSizes: ['batch', 'sounds'],
+      carried: [encoded],
+      change,
+    }),
     blockPart: await openDecoder([blocks], given, blockPauses),
     sourcePart: await openDecoder([source], given, []),
-    stagePart: await openDecoder([stage], [...given, float(blocks, 1, 'channels', 'frames'), sourceGiven], firstPauses),
-    lastPart: await openDecoder(model.outputs, [float(stage, 1, 'channels', 'columns'), sourceGiven], lastPauses),
+    stagePart: await openDecoder([stage], [...given, value(blocks, 1, 'channels', 'frames'), sourceGiven], firstPauses),
+    lastPart: await openDecoder(model.outputs, [value(stage, 1, 'channels', 'columns'), sourceGiven], lastPauses),
     whole: isLearning ? await openPart(model.cut([...model.outputs, ...norms], given, change)) : undefined,
   };
 }

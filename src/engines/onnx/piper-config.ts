@@ -1,6 +1,7 @@
 // Reads NAME.onnx.json, which Piper publishes with a voice: the numbers of its phonemes, its speakers, and how its
 // phonemes are made from text.
 import { Failure } from '../../platform/errors.ts';
+import type { SoundIds } from './durations.ts';
 import type { Accent } from './kokoro-letters.ts';
 import type { Reading } from './reading.ts';
 
@@ -17,8 +18,7 @@ export interface PiperConfig {
   durationNoiseScale: number;
   /** Numbers of the speakers by the part of the voice's id; empty if the voice has one. */
   speakers: ReadonlyMap<string, number>;
-  /** The numbers of an utterance's sounds. `places` has those at which each phoneme begins, and the last one ends. */
-  toIds(phonemes: readonly string[]): { ids: readonly number[]; places: readonly number[] };
+  toIds(phonemes: readonly string[]): SoundIds;
 }
 
 const fault = (what: string) => new Failure('invalid_request', { message: `the voice's file .onnx.json ${what}` });

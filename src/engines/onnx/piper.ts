@@ -6,10 +6,10 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { Failure } from '../../platform/errors.ts';
-import { atSpeed, soundingRange } from './durations.ts';
-import type { AskedUtterance, DescribedModel, Family, FoundModel, SpeakerShare, Utterance } from './family.ts';
+import { timeSounds } from './durations.ts';
+import type { DescribedModel, Family, FamilyModel, FoundModel, SpeakerShare } from './family.ts';
 import { KeptFrames } from './kept-frames.ts';
-import { elementTypes, findDurations, type OnnxModel, type OnnxNode } from './onnx-file.ts';
+import { findDurations, type OnnxModel, type OnnxNode, value } from './onnx-file.ts';
 import type { Inputs, OpenGraph } from './onnx-runtime.ts';
 import { configName, type PiperConfig, readPiperConfig } from './piper-config.ts';
 import { mix, normalNumbers } from './seeded-noise.ts';
@@ -44,8 +44,7 @@ function need<T>(found: T | undefined): T {
 }
 
 function findCuts(model: OnnxModel): Cuts {
-  const { nodes, outputs } = model;
-  const makers = new Map(nodes.flatMap((node) => node.outputs.map((name) => [name, node])));
+  const { nodes, outputs, makers } = model;
   const { exact } = findDurations(model, outputs);
   const ofDurations = resultsOf(nodes, exact);
   const noises = nodes.filter(({ operation }) => operation.startsWith('RandomNormal'));
@@ -126,12 +125,8 @@ function reachOf({ nodes }: OnnxModel, from: string, to: string): { frames: numb
 const earlySeconds = 0.03;
 /** The parts see few frames around a window, so that a short window costs little more. */
 const windowSeconds = [0.2, 0.5, 1.2, 3];
-/** Two minutes; no utterance takes longer. */
-const framesMax = 12_000;
 /** The place of the noise in the durations; those of frames are their numbers. */
 const durationPlace = -1;
-
-const faulty = (what: string) => new Failure('engine_error', {}, new Error(`the model gave ${what}`));
 
 export const piper: Family = {
   name: 'vits',
@@ -164,11 +159,10 @@ async function openParts(model: OnnxModel, openGraph: OpenGraph, config: PiperCo
   const [output] = model.outputs;
   const flowReach = reachOf(model, cuts.frames, cuts.decoded).frames;
   const { frames: decoderReach, samples: frameSamples } = reachOf(model, cuts.decoded, output!);
-  const float = (name: string, ...sizes: (number | string)[]) => ({ name, elementType: elementTypes.float, sizes });
-  const frames = (name: string, channels: number | string) => float(name, 1, channels, 'frames');
-  const noise = cuts.durationNoise === undefined ? [] : [float(cuts.durationNoise, 1, 2, 'sounds')];
+  const frames = (name: string, channels: number | string) => value(name, 1, channels, 'frames');
+  const noise = cuts.durationNoise === undefined ? [] : [value(cuts.durationNoise, 1, 2, 'sounds')];
   // A model of one speaker has none to choose.
-  const speaker = cuts.speaker === undefined ? [] : [float(cuts.speaker, 1, 'channels')];
+  const speaker = cuts.speaker === undefined ? [] : [value(cuts.speaker, 1, 'channels')];
   const text = await openGraph(model.cut([cuts.exact, cuts.mean, cuts.spread], [...noise, ...speaker]));
   const flow = await openGraph(
     model.cut([cuts.decoded], [frames(cuts.frames, 'width'), frames(cuts.mask, 1), ...speaker]),
@@ -193,8 +187,9 @@ async function openParts(model: OnnxModel, openGraph: OpenGraph, config: PiperCo
     return { [cuts.speaker!]: blend };
   }
 
-  return async ({ phonemes, speakers: shares, speed, seed }: AskedUtterance): Promise<Utterance> => {
-    const { ids, places } = config.toIds(phonemes);
+  const begin: FamilyModel['begin'] = async ({ phonemes, speakers: shares, speed, seed }) => {
+    const sounds = config.toIds(phonemes);
+    const { ids } = sounds;
     const voice = await speakerOf(shares);
     const random = normalNumbers(mix(seed, durationPlace));
     const timed = await text.run({
@@ -207,14 +202,12 @@ async function openParts(model: OnnxModel, openGraph: OpenGraph, config: PiperCo
       ...voice,
     });
     const exact = timed[cuts.exact]!.data;
-    const frameSeconds = frameSamples / config.sampleRateHz;
-    const range = soundingRange(phonemes);
-    const inner = { first: places[Math.max(0, range.first)]!, end: places[range.end]! };
-    const durations = atSpeed(exact.map(Math.ceil), exact, speed, inner, frameSeconds);
-    const starts = [0];
-    for (const duration of durations) starts.push(starts.at(-1)! + duration);
-    const count = starts.at(-1)!;
-    if (!(count <= framesMax)) throw faulty(`${count} frames for ${ids.length} phonemes`);
+    const { durations, starts, frames } = timeSounds({ phonemes, speed }, sounds, {
+      rounded: exact.map(Math.ceil),
+      exact,
+      secondsOfOne: frameSamples / config.sampleRateHz,
+      framesOfOne: 1,
+    });
     const soundOf = Int32Array.from(Array.from(durations).flatMap((duration, n) => Array(duration).fill(n)));
     const mean = timed[cuts.mean]!.data;
     const spread = timed[cuts.spread]!.data.map((each) => Math.exp(each) * config.noiseScale);
@@ -233,29 +226,21 @@ async function openParts(model: OnnxModel, openGraph: OpenGraph, config: PiperCo
     }
 
     const flowed = new KeptFrames({
-      frames: count,
+      frames,
       context: flowReach,
       async compute(first, end) {
         const mask = { data: new Float32Array(end - first).fill(1), dims: [1, 1, end - first] };
         return (await flow.run({ [cuts.frames]: draw(first, end), [cuts.mask]: mask, ...voice }))[cuts.decoded]!;
       },
     });
-    let from = 0;
-    return {
-      frames: count,
-      frameSamples,
-      starts: places.map((place) => starts[place]!),
-      skipTo(frame) {
-        from = frame;
-      },
-      async render(to) {
-        const first = Math.max(0, from - decoderReach);
-        const end = Math.min(count, to + decoderReach);
-        const decoded = await decoder.run({ [cuts.decoded]: await flowed.range(first, end), ...voice });
-        const samples = decoded[output!]!.data.subarray((from - first) * frameSamples, (to - first) * frameSamples);
-        from = to;
-        return samples;
-      },
-    };
+    const sound = new KeptFrames({
+      frames,
+      context: decoderReach,
+      columns: frameSamples,
+      compute: async (first, end) =>
+        (await decoder.run({ [cuts.decoded]: await flowed.range(first, end), ...voice }))[output!]!,
+    });
+    return { frames, frameSamples, starts, render: sound.samples };
   };
+  return begin;
 }

@@ -57,14 +57,14 @@ export async function* speakPart(
   // Most of the silence at the end is never computed.
   const soundEnd = Math.ceil(starts[soundingRange(phonemes).end]!) - toFrames(model.earlySeconds - marginSeconds);
   const expected = frames - soundEnd > toFrames(tailSeconds) ? soundEnd : frames;
-  utterance.skipTo(frame);
   const sound = new TrimmedSound(frame * frameSamples, sampleRateHz, how.level);
   const times = how.timings ? new WordTimes(words, utterance, model, sound, startSeconds) : undefined;
   for (let n = 0; !sound.isComplete; n++) {
     const end = frame < expected ? expected : frames;
     const window = toFrames(windowSeconds[n] ?? windowSeconds.at(-1)!);
+    const from = frame;
     frame = end - frame < (1 + restShareMax) * window ? end : frame + window;
-    const floats = sound.add(await utterance.render(frame), frame >= expected, frame === frames);
+    const floats = sound.add(await utterance.render(from, frame), frame >= expected, frame === frames);
     const samples = toSamples(floats);
     if (!samples) throw new Error('the model gave samples that are not numbers');
     const timed = times?.until(sound.isComplete) ?? [];
