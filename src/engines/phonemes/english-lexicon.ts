@@ -72,6 +72,30 @@ const names = new Map(
 );
 
 const tapBefore = 'AIOWYiuæɑəɛɪɹʊʌ';
+const isTapped = (stem: string, accent: Accent): boolean =>
+  accent === 'US' && stem.endsWith('t') && tapBefore.includes(stem.at(-2) ?? '.');
+
+interface Inflection {
+  form: RegExp;
+  /** Endings, and what replaces them in a word to give the stem. */
+  stems: readonly (readonly [RegExp, string])[];
+  inflect(stem: string, accent: Accent): string | undefined;
+}
+
+const toStems = (rows: string) => toRows(rows).map(([ending, letter]) => [new RegExp(ending), letter] as const);
+const inflections: readonly Inflection[] = [
+  {
+    form: /^.{2,}s$/,
+    stems: toStems("(?<!s)s$ = ; 's$|(?<=.{3})(?<!i)es$ = ; (?<=.{2})ies$ = y"),
+    inflect: withS,
+  },
+  { form: /^.{3,}d$/, stems: toStems('(?<!d)d$ = ; (?<=.{3})(?<!e)ed$ = '), inflect: withD },
+  {
+    form: /^.{2,}ing$/,
+    stems: toStems(String.raw`(?<=.{3})ing$ = ; ing$ = e; (?<=.([bcdgklmnprstvxz]))\1ing$|(?<=.c)king$ = `),
+    inflect: withIng,
+  },
+];
 
 export class EnglishLexicon {
   readonly #first: Table;
@@ -92,12 +116,7 @@ export class EnglishLexicon {
     const isCapitals = word === word.toUpperCase() && word !== word.toLowerCase();
     const form = this.#has(word) ? word : this.#inLowerCase(word, context);
     const stress = isCapitals ? stressFully : word === word.toLowerCase() ? (as: string) => as : stressCapitalized;
-    const found =
-      this.#readListed(form, context) ??
-      this.#readOwner(form, context) ??
-      this.#readPlural(form, context) ??
-      this.#readPast(form, context) ??
-      this.#readParticiple(form, context);
+    const found = this.#entry(form, context) ?? this.#readOwner(form, context) ?? this.#readInflected(form, context);
     return found === undefined ? undefined : stress(found);
   }
 
@@ -107,7 +126,8 @@ export class EnglishLexicon {
     return letter === 'A' || letter === 'a' ? 'ˈA' : this.#first(letter.toUpperCase());
   }
 
-  #readFunctionWord(word: string, { tag, isBeforeVowel, isBeforeTo }: Context): string | undefined {
+  #readFunctionWord(word: string, context: Context): string | undefined {
+    const { tag, isBeforeVowel, isBeforeTo } = context;
     const isName = tag.startsWith('NN');
     switch (word === word.toUpperCase() && isName ? '' : word.toLowerCase()) {
       case 'a':
@@ -115,7 +135,7 @@ export class EnglishLexicon {
       case 'an':
         return 'ɐn';
       case 'am':
-        return word === 'am' && isBeforeVowel !== undefined ? 'ɐm' : this.#entry('am', tag, isBeforeVowel);
+        return word === 'am' && isBeforeVowel !== undefined ? 'ɐm' : this.#entry('am', context);
       case 'by':
         return tag.startsWith('RB') ? 'bˈI' : undefined;
       case 'i':
@@ -125,12 +145,15 @@ export class EnglishLexicon {
       case 'the':
         return isBeforeVowel ? 'ði' : 'ðə';
       case 'to':
-        if (isBeforeVowel === undefined) return this.#entry('to', tag, isBeforeVowel);
+        if (isBeforeVowel === undefined) return this.#entry('to', context);
         return isBeforeVowel ? 'tʊ' : 'tə';
       case 'used':
-        return this.#entry('used', isBeforeTo && (tag === 'VBD' || tag === 'JJ') ? 'VBD' : 'DEFAULT', false);
+        return this.#entry('used', {
+          tag: isBeforeTo && /^(VBD|JJ)$/.test(tag) ? 'VBD' : 'DEFAULT',
+          isBeforeVowel: false,
+        });
       case 'vs':
-        return this.#entry('versus', tag, isBeforeVowel);
+        return this.#entry('versus', context);
       default:
         return undefined;
     }
@@ -142,15 +165,8 @@ export class EnglishLexicon {
     const isPlainCase = word === word.toUpperCase() || word.slice(1) === lower.slice(1);
     // A short name such as "Ames" is not the plural of a common word.
     const isShortName = context.tag === 'NNP' && word.length <= 7;
-    return isPlainCase && !isShortName && this.#isWordOrForm(lower, context) ? lower : word;
-  }
-
-  #isWordOrForm(word: string, context: Context): boolean {
-    return (
-      this.#has(word) ||
-      (this.#readPlural(word, context) ?? this.#readPast(word, context) ?? this.#readParticiple(word, context)) !==
-        undefined
-    );
+    const isKnown = () => this.#has(lower) || this.#readInflected(lower, context) !== undefined;
+    return isPlainCase && !isShortName && isKnown() ? lower : word;
   }
 
   #find = (word: string): string | undefined =>
@@ -159,11 +175,7 @@ export class EnglishLexicon {
     lookUp(this.#second, word);
   #has = (word: string): boolean => this.#find(word) !== undefined;
 
-  #readListed(word: string, { tag, isBeforeVowel }: Context): string | undefined {
-    return this.#entry(word, tag, isBeforeVowel);
-  }
-
-  #entry(word: string, tag: string, isBeforeVowel: boolean | undefined): string | undefined {
+  #entry(word: string, { tag, isBeforeVowel }: Pick<Context, 'tag' | 'isBeforeVowel'>): string | undefined {
     const found = this.#find(word);
     if (!found?.startsWith('{')) return found;
     const readings: Exclude<Reading, string> = JSON.parse(found);
@@ -175,48 +187,14 @@ export class EnglishLexicon {
   /** "James'" and "boys'". */
   #readOwner(word: string, context: Context): string | undefined {
     if (!word.endsWith("'")) return undefined;
-    return this.#readListed(`${word}s`, context) ?? this.#readListed(word.slice(0, -1), context);
+    return this.#entry(`${word}s`, context) ?? this.#entry(word.slice(0, -1), context);
   }
 
-  #readPlural(word: string, context: Context): string | undefined {
-    if (word.length < 3 || !word.endsWith('s')) return undefined;
-    const stems = [
-      !word.endsWith('ss') && word.slice(0, -1),
-      (word.endsWith("'s") || (word.length > 4 && word.endsWith('es') && !word.endsWith('ies'))) && word.slice(0, -2),
-      word.length > 4 && word.endsWith('ies') && `${word.slice(0, -3)}y`,
-    ];
-    const stem = this.#readStem(stems, context);
-    return stem && withS(stem, this.#accent);
-  }
-
-  #readPast(word: string, context: Context): string | undefined {
-    if (word.length < 4 || !word.endsWith('d')) return undefined;
-    const stems = [
-      !word.endsWith('dd') && word.slice(0, -1),
-      word.length > 4 && word.endsWith('ed') && !word.endsWith('eed') && word.slice(0, -2),
-    ];
-    const stem = this.#readStem(stems, context);
-    return stem && withD(stem, this.#accent);
-  }
-
-  #readParticiple(word: string, context: Context): string | undefined {
-    if (word.length < 5 || !word.endsWith('ing')) return undefined;
-    const isDoubled = /([bcdgklmnprstvxz])\1ing$|cking$/.test(word);
-    const stems = [
-      word.length > 5 && word.slice(0, -3),
-      `${word.slice(0, -3)}e`,
-      word.length > 5 && isDoubled && word.slice(0, -4),
-    ];
-    const stem = this.#readStem(stems, context);
-    if (!stem || (this.#accent === 'GB' && /[əː]$/.test(stem))) return undefined;
-    const isTapped = this.#accent === 'US' && stem.endsWith('t') && tapBefore.includes(stem.at(-2) ?? '.');
-    return stressCapitalized(`${isTapped ? `${stem.slice(0, -1)}ɾ` : stem}ɪŋ`);
-  }
-
-  #readStem(stems: readonly (string | false)[], context: Context): string | undefined {
-    for (const stem of stems) {
-      const found = stem && this.#readListed(stem, context);
-      if (found) return found;
+  #readInflected(word: string, context: Context): string | undefined {
+    const { stems, inflect } = inflections.find(({ form }) => form.test(word)) ?? { stems: [] };
+    for (const [ending, replacement] of stems) {
+      const stem = ending.test(word) && this.#entry(word.replace(ending, replacement), context);
+      if (stem) return inflect!(stem, this.#accent);
     }
     return undefined;
   }
@@ -250,6 +228,10 @@ function withD(stem: string, accent: Accent): string {
   if (/[pkfθʃsʧ]$/.test(stem)) return `${stem}t`;
   if (stem.endsWith('d')) return `${stem}${vowel}d`;
   if (!stem.endsWith('t')) return `${stem}d`;
-  const isTapped = accent === 'US' && tapBefore.includes(stem.at(-2) ?? '.');
-  return isTapped ? `${stem.slice(0, -1)}ɾᵻd` : `${stem}${vowel}d`;
+  return isTapped(stem, accent) ? `${stem.slice(0, -1)}ɾᵻd` : `${stem}${vowel}d`;
+}
+
+function withIng(stem: string, accent: Accent): string | undefined {
+  if (accent === 'GB' && /[əː]$/.test(stem)) return undefined;
+  return stressCapitalized(`${isTapped(stem, accent) ? `${stem.slice(0, -1)}ɾ` : stem}ɪŋ`);
 }
