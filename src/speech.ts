@@ -10,34 +10,20 @@ export type { Speech } from './speech/synthesize.ts';
 
 export { type CaptionKind, speechFields, type VoiceAccess } from './speech/fields.ts';
 export { FileOfTurns, LiveTurn } from './speech/live-turn.ts';
-export {
-  fromStoredRequest,
-  type ReadRequest,
-  readRequest,
-  type SpeechRequest,
-  toRequest,
-  toStoredRequest,
-} from './speech/request.ts';
-export type { Meter, SegmentReport, SpeechEvent } from './speech/speech-events.ts';
-export type { KeepSegment, SegmentChecks } from './speech/spoken-plan.ts';
+export { fromStoredRequest, readRequest, type SpeechRequest, toRequest, toStoredRequest } from './speech/request.ts';
+export type { SegmentReport, SpeechEvent } from './speech/speech-events.ts';
 export type { TimedWord } from './speech/word-timing.ts';
 
 // Voices and lexicons
 
-export {
-  type StoredBinding,
-  type StoredVoice,
-  StoredVoices,
-  type VoiceConsent,
-  type VoiceTexts,
-} from './speech/stored-voices.ts';
+export { type StoredVoice, StoredVoices, type VoiceTexts } from './speech/stored-voices.ts';
 export { type Lexicons, lookUpLexicons, mayUseLexicon, type OfferedLexicon } from './speech/text-reading.ts';
-export { type DefaultVoice, isSpokenBy, type OfferedVoice, ownerOf, type Voices } from './speech/voice.ts';
+export { isSpokenBy, type OfferedVoice, ownerOf, type Voices } from './speech/voice.ts';
 
 // Plans
 
 export type { PlannedCut } from './speech/cast.ts';
-export type { Estimate, Plan } from './speech/plan.ts';
+export type { Plan } from './speech/plan.ts';
 
 // What a recording says
 

@@ -7,7 +7,7 @@ import { audioFormats } from '../audio.ts';
 import type { Clip } from '../clips.ts';
 import type { Voice } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
-import type { Meter, Plan, SpeechEvent, SpeechRequest } from '../speech.ts';
+import type { Plan, SpeechEvent, SpeechRequest } from '../speech.ts';
 import type { Call } from './call.ts';
 import { turnWaitMsMax } from './call-limits.ts';
 
@@ -81,7 +81,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions) {
     },
 
     /** Opens the meter of a stream, and takes its concurrency slot. */
-    async openStream(call: Call, { request, main }: SpeechCharged): Promise<Meter> {
+    async openStream(call: Call, { request, main }: SpeechCharged) {
       reportVoice(call, request, main.offered.voice);
       const synthesis = await take(call, request.chars);
       const account = new StreamAccount(call, noteFor(call, request));
@@ -99,9 +99,9 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions) {
     },
   };
 
-  function meterOf(account: StreamAccount, running: Pick<Synthesis, 'recorded'>, close: () => void): Meter {
+  function meterOf(account: StreamAccount, running: Pick<Synthesis, 'recorded'>, close: () => void) {
     return {
-      count: (event) => (account.isToSettle(event) ? account.settle(running) : undefined),
+      count: (event: SpeechEvent) => (account.isToSettle(event) ? account.settle(running) : undefined),
       async end() {
         // If the client disconnected or the stream failed, the sent part of the last chunk is charged.
         const settled = account.settle().catch(onFault);

@@ -11,7 +11,7 @@ import {
   type SynthesizeSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Clip } from '../clips.ts';
-import type { Estimate, SpeechEvent } from '../speech.ts';
+import type { Plan, SpeechEvent } from '../speech.ts';
 import type { LiveEvent, LiveInfo } from './live-session.ts';
 import { toEnum } from './messages.ts';
 
@@ -80,12 +80,12 @@ export function toLiveResponse(event: LiveEvent): MessageInitShape<typeof LiveSp
   }
 }
 
-export const toEstimateResponse = ({ chars, seconds, byteCount, segmentCount: segments, warnings }: Estimate) => ({
-  chars,
-  duration: toDuration(seconds),
-  bytes: BigInt(byteCount),
-  segments,
-  warnings: [...warnings],
+export const toEstimateResponse = (estimate: Awaited<ReturnType<Plan['estimate']>>) => ({
+  chars: estimate.chars,
+  duration: toDuration(estimate.seconds),
+  bytes: BigInt(estimate.byteCount),
+  segments: estimate.segmentCount,
+  warnings: [...estimate.warnings],
 });
 
 type Described = Pick<Clip, 'audioId' | 'format' | 'sampleRateHz' | 'warnings'> & Pick<LiveInfo, 'voice'>;

@@ -4,7 +4,6 @@ import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import {
   type CloneVoiceRequest,
   type CreateVoiceRequest,
-  type DefaultVoiceSchema,
   DefaultVoiceSourceSchema,
   type ListVoicesRequest,
   type UpdateVoiceRequest,
@@ -23,16 +22,7 @@ import { textsOf, type VoiceFields, type VoiceManagement } from '../library.ts';
 import { countChars } from '../platform/count-chars.ts';
 import { Failure, type FieldViolation, hasReason } from '../platform/errors.ts';
 import { toLanguageCode } from '../platform/language-code.ts';
-import {
-  type DefaultVoice,
-  isSpokenBy,
-  type OfferedVoice,
-  ownerOf,
-  speechFields,
-  type VoiceAccess,
-  type VoiceConsent,
-  type Voices,
-} from '../speech.ts';
+import { isSpokenBy, type OfferedVoice, ownerOf, type StoredVoice, speechFields, type Voices } from '../speech.ts';
 import { actorOf, type Call } from './call.ts';
 import { voiceFilterCharsMax, voicesPerTurn } from './call-limits.ts';
 import { defined, nameOf, pageOf, pathsOf, toEnum, toPage, toTime, unlessEmpty } from './messages.ts';
@@ -216,10 +206,10 @@ function toVoice(offered: OfferedVoice, { caller }: Call): MessageInitShape<type
   });
 }
 
-const toConsent = ({ givenAt, revokedAt, ...fields }: VoiceConsent) =>
+const toConsent = ({ givenAt, revokedAt, ...fields }: NonNullable<StoredVoice['consent']>) =>
   defined({ ...fields, givenAt: toTime(givenAt), revokedAt: toTime(revokedAt) });
 
-const toDefault = ({ offered, source, chosen }: DefaultVoice): MessageInitShape<typeof DefaultVoiceSchema> => ({
+const toDefault = ({ offered, source, chosen }: ReturnType<Voices['findDefault']>) => ({
   voiceId: offered?.voice.voiceId ?? '',
   source: toEnum(DefaultVoiceSourceSchema, source),
   chosenVoiceId: chosen?.voice.voiceId ?? '',
@@ -233,7 +223,7 @@ const toCloningEngine = (engine: string, cloning: Cloning) => ({
   consentScripts: { ...cloning.consentScripts },
 });
 
-const toAccess = (access: number | undefined) => nameOf<VoiceAccess>(VoiceAccessSchema, access);
+const toAccess = (access: number | undefined) => nameOf<StoredVoice['access']>(VoiceAccessSchema, access);
 
 const toFields = ({ $typeName: _, $unknown, access, bindings, blend, ...fields }: VoiceSpec) => ({
   ...fields,

@@ -54,7 +54,7 @@ export interface Plan {
   estimate(signal: AbortSignal): Promise<Estimate>;
 }
 
-export interface Estimate {
+interface Estimate {
   chars: number;
   seconds: number;
   byteCount: number;

@@ -94,7 +94,7 @@ interface ReadOptions extends Pick<RequestOptions, 'limits' | 'conflicts'> {
   violations?: readonly FieldViolation[];
 }
 
-export interface ReadRequest {
+interface ReadRequest {
   request: SpeechRequest;
   /** The unknown members, which are ignored. */
   ignored: UnknownField[];

@@ -38,13 +38,13 @@ export interface StoredVoice extends VoiceTexts {
 }
 
 /** The engine side of a stored voice: a voice of the engine, a blend of its voices, or a clone. */
-export type StoredBinding =
+type StoredBinding =
   | { engine: string; speakerId: string }
   | { engine: string; blend: Blend }
   | { engine: string; gainDb: number; languageCodes: readonly string[]; openClone(): Promise<Uint8Array> };
 
 /** A person's consent. */
-export interface VoiceConsent {
+interface VoiceConsent {
   speakerName: string;
   statement: string;
   languageCode: string;

@@ -342,7 +342,7 @@ function voiceNotFound(meant: string | undefined): never {
 /** Source of the default voice: SONANT_DEFAULT_VOICE, the chosen voice, or the order of the voices. */
 type DefaultSource = 'setting' | 'choice' | 'order';
 
-export interface DefaultVoice {
+interface DefaultVoice {
   /** The default voice; undefined if no voice can speak. */
   offered: OfferedVoice | undefined;
   source: DefaultSource;

@@ -8,7 +8,7 @@ import { cutText } from '../../platform/count-chars.ts';
 import { toFailure } from '../../platform/errors.ts';
 import { join, samplesOf, secondsOf } from '../../platform/pcm.ts';
 import { createId } from '../../platform/runtime/id.ts';
-import type { KeepSegment, PlannedCut, SegmentChecks } from '../../speech.ts';
+import type { PlannedCut, Speech } from '../../speech.ts';
 import { readFile, storeFile } from '../beside-audio.ts';
 import type { ClipStore } from '../stores/clip-store.ts';
 import type { ChapterId } from './job-leases.ts';
@@ -53,7 +53,7 @@ export class SegmentFault extends Error {
   }
 }
 
-export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
+export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['speakKept']>[2]['keep'] {
   const { id, rows, clips, holder, leaseUntilMs, take, offsetOf, isVerified, isReopened } = options;
   const countOwn = createCount();
   let next = 0;
@@ -82,7 +82,7 @@ export function keepSegments(options: KeepSegmentsOptions): KeepSegment {
     { cut, segment, chars, charsUpTo }: { cut: PlannedCut; segment: number; chars: number; charsUpTo: number },
     speak: (isAgain: boolean) => Promise<readonly SpokenPcm[]>,
     signal: AbortSignal,
-    checks: SegmentChecks,
+    checks: Map<PlannedCut, SegmentCheck>,
   ): AsyncGenerator<SpokenPcm> {
     const fingerprint = fingerprintOf(cut);
     const before = await rows.findSegment(id, segment);

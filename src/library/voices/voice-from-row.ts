@@ -1,7 +1,7 @@
 // Converts a stored voice from its row to the form that speech uses.
 import type { Blend } from '../../engines.ts';
 import { Failure } from '../../platform/errors.ts';
-import type { StoredBinding, StoredVoice, VoiceConsent } from '../../speech.ts';
+import type { StoredVoice } from '../../speech.ts';
 import { textsOf, type VoiceRow } from './voice-rows.ts';
 
 /** An element of the column `bindings`. A blend has an empty `speakerId`, for which older releases find no voice. */
@@ -29,7 +29,7 @@ export function toStoredVoice(
 ): StoredVoice {
   const { status } = row;
   if (status === 'deleted') throw new TypeError('a deleted voice is not offered');
-  const toBinding = (bound: BindingRecord): StoredBinding => {
+  const toBinding = (bound: BindingRecord): StoredVoice['bindings'][number] => {
     if ('speakerId' in bound) return bound.blend ? { engine: bound.engine, blend: bound.blend } : bound;
     const { engine, cloneId, gainDb, languageCodes } = bound;
     return { engine, gainDb, languageCodes, openClone: () => openClone(cloneId) };
@@ -54,7 +54,7 @@ export function toStoredVoice(
   };
 }
 
-const toConsent = ({ givenAtMs, revokedAtMs, ...given }: ConsentRecord): VoiceConsent => ({
+const toConsent = ({ givenAtMs, revokedAtMs, ...given }: ConsentRecord): StoredVoice['consent'] => ({
   ...given,
   givenAt: new Date(givenAtMs),
   revokedAt: revokedAtMs === undefined ? undefined : new Date(revokedAtMs),

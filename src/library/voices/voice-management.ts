@@ -4,14 +4,7 @@
 import { type Actor, toRecordEntry } from '../../accounts.ts';
 import type { Engine } from '../../engines.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
-import {
-  type Lexicons,
-  lookUpLexicons,
-  type OfferedVoice,
-  type StoredBinding,
-  type StoredVoice,
-  type Voices,
-} from '../../speech.ts';
+import { type Lexicons, lookUpLexicons, type OfferedVoice, type StoredVoice, type Voices } from '../../speech.ts';
 import type { CloneMaking, PreparedClone } from './clone-making.ts';
 import type { Vault } from './clone-vault.ts';
 import { checkSpeakers, checkSpoken, enginesFor, type SpeakerChecks } from './voice-bindings.ts';
@@ -256,7 +249,7 @@ function toSpeaking({ voice, kept, bindings }: OfferedVoice): Speaking {
 }
 
 /** Converts a binding for `checkChange`, which does not need the id of a clone. */
-function toRecord(bound: StoredBinding): BindingRecord {
+function toRecord(bound: StoredVoice['bindings'][number]): BindingRecord {
   if ('openClone' in bound)
     return { engine: bound.engine, cloneId: '', gainDb: bound.gainDb, languageCodes: bound.languageCodes };
   return 'blend' in bound ? { engine: bound.engine, speakerId: '', blend: bound.blend } : bound;

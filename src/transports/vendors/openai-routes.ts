@@ -12,7 +12,7 @@ import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
 import { anonymous, scopesOf } from '../../api.ts';
 import { type Fields, isObject, memberSchema } from '../../contract.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
-import { type ReadRequest, readRequest, speechFields } from '../../speech.ts';
+import { readRequest, speechFields } from '../../speech.ts';
 import { run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
 import { openAiNames, toOpenAiError } from '../http/openai-failure.ts';
@@ -131,7 +131,7 @@ async function* eventsOf(pieces: AsyncIterable<Uint8Array>, chars: number): Asyn
 
 const toEvent = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
 
-interface OpenAiSpeech extends ReadRequest {
+interface OpenAiSpeech extends ReturnType<typeof readRequest> {
   /** The voice that the request names; undefined if the request names no voice. */
   voice: string | undefined;
   isEvents: boolean;

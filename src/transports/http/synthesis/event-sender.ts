@@ -5,7 +5,7 @@ import { SpeechService } from '../../../../gen/sonant/v1/speech_pb.ts';
 import type { Accounts } from '../../../accounts.ts';
 import { type Api, scopesOf } from '../../../api.ts';
 import { Failure } from '../../../platform/errors.ts';
-import type { ReadRequest, SpeechEvent } from '../../../speech.ts';
+import type { SpeechEvent } from '../../../speech.ts';
 import { fromThrown } from '../../net/failure-reply.ts';
 import { type Admission, abortOnClose, limitReporter } from '../admission.ts';
 import { sendPieces } from '../body-writer.ts';
@@ -21,11 +21,11 @@ import {
   type StreamEvent,
   toEventText,
 } from './resumable-stream.ts';
-import { linkHeaders, resultHeaders, type SpeechHeaders, soundHeaders } from './speech-over-http.ts';
+import { linkHeaders, type ReadSpeech, resultHeaders, type SpeechHeaders, soundHeaders } from './speech-over-http.ts';
 
 export interface EventSender {
   /** Starts a stream, with a ticket if there is one. Resumes a stream instead if the request has a Last-Event-ID. */
-  begin(request: FastifyRequest, reply: FastifyReply, read: ReadRequest, ticket?: Ticket): Promise<FastifyReply>;
+  begin(request: FastifyRequest, reply: FastifyReply, read: ReadSpeech, ticket?: Ticket): Promise<FastifyReply>;
   /** Resumes a stream after `Last-Event-ID`. `holder` is the id of the key or ticket. */
   resume(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<FastifyReply>;
   /** Ends a stream, so that it cannot be resumed. */
@@ -163,7 +163,7 @@ async function firstEvents(
   return { info, begun };
 }
 
-const headersOf = (request: FastifyRequest, info: SpeechEvent<'info'>, { ignored }: ReadRequest): SpeechHeaders => {
+const headersOf = (request: FastifyRequest, info: SpeechEvent<'info'>, { ignored }: ReadSpeech): SpeechHeaders => {
   const { 'content-type': _, 'Content-Disposition': __, ...headers } = soundHeaders(info, 'streaming');
   return { ...headers, ...resultHeaders(info), ...linkHeaders(info), ...ignoredHeaders(request, ignored) };
 };

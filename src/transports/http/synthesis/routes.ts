@@ -6,7 +6,7 @@ import type { Api } from '../../../api.ts';
 import { writeMessage } from '../../../contract.ts';
 import { Failure, type FieldViolation } from '../../../platform/errors.ts';
 import { mapped } from '../../../platform/runtime/mapped.ts';
-import { type ReadRequest, type SpeechEvent, toStoredRequest } from '../../../speech.ts';
+import { type SpeechEvent, toStoredRequest } from '../../../speech.ts';
 import { asksFor, isFreshWanted } from '../../net/headers.ts';
 import { run, stream } from '../admission.ts';
 import { sendPieces } from '../body-writer.ts';
@@ -18,6 +18,7 @@ import {
   captionHeaders,
   linkHeaders,
   parseIdempotencyKey,
+  type ReadSpeech,
   readSpeechBody,
   resultHeaders,
   type SpeechHeaders,
@@ -49,12 +50,12 @@ function addEstimate(app: FastifyInstance, { speech, admission, isStrict }: Rout
 export function addSpeechRoutes(app: FastifyInstance, tools: RouteTools): void {
   const { speech, admission, eventSender, idempotency, isStrict } = tools;
 
-  const synthesize = (request: FastifyRequest, reply: FastifyReply, read: ReadRequest) =>
+  const synthesize = (request: FastifyRequest, reply: FastifyReply, read: ReadSpeech) =>
     run(request, reply, synthesizeSpeech, (call) =>
       speech.synthesizeSpeech(call, read.request, { fresh: isFreshWanted(request.headers['cache-control']) }),
     );
 
-  const makeLink = async (request: FastifyRequest, reply: FastifyReply, read: ReadRequest) => {
+  const makeLink = async (request: FastifyRequest, reply: FastifyReply, read: ReadSpeech) => {
     const delivered = await synthesize(request, reply, read);
     const { audioId, voice, chars, format, audioUrl, expiresAt } = delivered;
     const headers = Object.assign(resultHeaders(delivered), captionHeaders(delivered));
@@ -64,7 +65,7 @@ export function addSpeechRoutes(app: FastifyInstance, tools: RouteTools): void {
     return { answer, subject: audioId, usefulUntilMs: Math.floor(expiresAt.getTime() / 1000) * 1000 };
   };
 
-  const sendLink = async (request: FastifyRequest, reply: FastifyReply, read: ReadRequest) => {
+  const sendLink = async (request: FastifyRequest, reply: FastifyReply, read: ReadSpeech) => {
     const key = parseIdempotencyKey(request.headers['idempotency-key']);
     let isRepeated = key !== undefined;
     const work = () => {
@@ -80,7 +81,7 @@ export function addSpeechRoutes(app: FastifyInstance, tools: RouteTools): void {
     return reply.headers({ ...headers, ...charged, ...ignoredHeaders(request, read.ignored) }).send(body);
   };
 
-  const sendSound = async (request: FastifyRequest, reply: FastifyReply, read: ReadRequest) => {
+  const sendSound = async (request: FastifyRequest, reply: FastifyReply, read: ReadSpeech) => {
     const delivered = await synthesize(request, reply, read);
     const headers = wholeHeaders(delivered);
     const ignored = ignoredHeaders(request, read.ignored);
@@ -108,7 +109,7 @@ export function addSpeechRoutes(app: FastifyInstance, tools: RouteTools): void {
   addEstimate(app, tools);
 }
 
-function refuseUnusedKey(request: FastifyRequest, { ignored }: ReadRequest, isStrict: boolean): void {
+function refuseUnusedKey(request: FastifyRequest, { ignored }: ReadSpeech, isStrict: boolean): void {
   const faults: FieldViolation[] = [];
   checkUnusedKey(request, isStrict, ignored, faults);
   if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
@@ -118,7 +119,7 @@ async function sendStream(
   speech: Api['speech'],
   request: FastifyRequest,
   reply: FastifyReply,
-  read: ReadRequest,
+  read: ReadSpeech,
 ): Promise<FastifyReply> {
   const events = stream(request, reply, streamSpeech, (call) => speech.streamSpeech(call, read.request));
   const { info, pieces } = await beginSound(events);

@@ -8,14 +8,7 @@ import { audioFormats } from '../../../audio.ts';
 import type { Clip } from '../../../clips.ts';
 import { type Fields, Reading, readQuery, toViolation } from '../../../contract.ts';
 import { Failure, type FieldViolation } from '../../../platform/errors.ts';
-import {
-  type CaptionKind,
-  type ReadRequest,
-  readRequest,
-  type SpeechEvent,
-  type SpeechRequest,
-  toRequest,
-} from '../../../speech.ts';
+import { type CaptionKind, readRequest, type SpeechEvent, type SpeechRequest, toRequest } from '../../../speech.ts';
 import { headerText, manifestLink } from '../../net/headers.ts';
 import type { ReplyHeaderName } from '../documented-headers.ts';
 import { idempotencyKeyCharsMax } from '../http-limits.ts';
@@ -32,11 +25,14 @@ interface BodyRules {
 
 const methods = ['rest', 'streaming'];
 
+/** The request, and the unknown members of its body. */
+export type ReadSpeech = ReturnType<typeof readRequest>;
+
 /** Reads the body of POST /api/audio/speech, or of the path for audio only. Word times are sent only in events. */
 export function readSpeechBody(
   given: Fields,
   { isStrict, isEvents, isAudio = false }: { isStrict: boolean; isEvents: boolean; isAudio?: boolean },
-): ReadRequest {
+): ReadSpeech {
   const isStream = given.method === 'streaming';
   const desc = isStream ? StreamSpeechRequestSchema : SynthesizeSpeechRequestSchema;
   const others = isStream ? ['text', 'captions'] : ['text_chunks'];
@@ -45,10 +41,10 @@ export function readSpeechBody(
   return isAudio ? { ...read, request: { ...read.request, returnFormat: 'buffer' } } : read;
 }
 
-export const readEventBody = (given: Fields, isStrict: boolean): ReadRequest =>
+export const readEventBody = (given: Fields, isStrict: boolean) =>
   readBody(StreamSpeechRequestSchema, given, { methods: ['streaming'], others: ['captions'], isStrict });
 
-function readBody(desc: DescMessage, given: Fields, { methods, others, ...rules }: BodyRules): ReadRequest {
+function readBody(desc: DescMessage, given: Fields, { methods, others, ...rules }: BodyRules) {
   const violations = methodFaults(given.method ?? undefined, methods);
   const conflicts = others.filter((name) => isGiven(given[name]));
   const read = readRequest(desc, given, { ...rules, violations, conflicts, also: ['method', ...others] });
