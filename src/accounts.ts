@@ -6,7 +6,7 @@ export { type Accounts, checkIssuer, openAccounts, openKeys } from './accounts/o
 
 // Keys and callers
 
-export { checkScopes, type Presented } from './accounts/keys/admit.ts';
+export { checkScopes } from './accounts/keys/admit.ts';
 export type { ApiKey, KeyFields } from './accounts/keys/api-key.ts';
 export {
   type Actor,
@@ -15,22 +15,13 @@ export {
   type KeyCaller,
   keyDefaults,
   operator,
-  scopes,
   toRecordEntry,
   type VoiceUser,
 } from './accounts/keys/caller.ts';
 export { keyTokens } from './accounts/sign-in/sign-in-rules.ts';
-export type { WebhookSecret } from './accounts/webhooks/webhook-secrets.ts';
 
 // Limits and usage
 
-export { monthlyQuotaOf, type Synthesis } from './accounts/limits/limiter.ts';
-export { type LimitStatus, toRateLimitHeaders } from './accounts/limits/rate-limit.ts';
-export {
-  addUsage,
-  createUsageRows,
-  type Usage,
-  type UsageGroup,
-  usageDays,
-  usageGroups,
-} from './accounts/limits/usage-ledger.ts';
+export { monthlyQuotaOf } from './accounts/limits/limiter.ts';
+export type { LimitStatus } from './accounts/limits/rate-limit.ts';
+export { addUsage, createUsageRows, type Usage, usageDays, usageGroups } from './accounts/limits/usage-ledger.ts';

@@ -16,14 +16,7 @@ import {
   type UpdateApiKeyRequest,
   type WebhookSecretSchema,
 } from '../../gen/sonant/v1/api_key_pb.ts';
-import {
-  type Accounts,
-  type ApiKey,
-  type KeyFields,
-  keyDefaults,
-  type VoiceUser,
-  type WebhookSecret,
-} from '../accounts.ts';
+import { type Accounts, type ApiKey, type KeyFields, keyDefaults, type VoiceUser } from '../accounts.ts';
 import type { Violations } from '../contract.ts';
 import type { Voices } from '../speech.ts';
 import { actorOf } from './call.ts';
@@ -187,6 +180,8 @@ const toRevoked = ({ apiKey, othersRevoked }: { apiKey: ApiKey; othersRevoked: n
 });
 
 const toTime = (ms: number | undefined) => (ms === undefined ? undefined : timestampFromMs(ms));
+
+type WebhookSecret = Awaited<ReturnType<Accounts['webhookSecrets']['get']>>;
 
 const toSecret = ({ hint, createdAtMs, formerUntilMs }: WebhookSecret) =>
   defined({

@@ -2,7 +2,7 @@
 // is stored before the response to a whole text is sent, or before the end of a chunk is reported. It therefore counts
 // even if the service is then killed. If the store is full or unreachable, the ledger keeps usage in
 // memory. Characters that were not spoken are refunded.
-import type { Accounts, Synthesis } from '../accounts.ts';
+import type { Accounts } from '../accounts.ts';
 import { audioFormats } from '../audio.ts';
 import type { Clip } from '../clips.ts';
 import type { Voice } from '../engines.ts';
@@ -10,6 +10,9 @@ import { Failure } from '../platform/errors.ts';
 import type { Plan, SpeechEvent, SpeechRequest } from '../speech.ts';
 import type { Call } from './call.ts';
 import { turnWaitMsMax } from './call-limits.ts';
+
+/** A running synthesis, with its slot and its characters. */
+type Synthesis = Awaited<ReturnType<Accounts['limiter']['takeSynthesis']>>;
 
 interface MeteringOptions {
   limiter: Pick<Accounts['limiter'], 'takeSynthesis'>;

@@ -3,7 +3,7 @@
 import { type DescMethod, getOption } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
 import { required_scopes } from '../../gen/sonant/v1/scope_pb.ts';
-import { type Accounts, checkScopes, type KeyCaller, type LimitStatus, type Presented } from '../accounts.ts';
+import { type Accounts, checkScopes, type KeyCaller, type LimitStatus } from '../accounts.ts';
 import { Failure, failureTable, toFailure } from '../platform/errors.ts';
 import { giveUpAfter, Pace } from '../platform/pace.ts';
 import { type Span, type TraceHeaders, type Tracing, within } from '../platform/telemetry/trace.ts';
@@ -47,6 +47,9 @@ export interface Shared {
   leaving: AbortController;
   stopped: AbortController;
 }
+
+/** The credentials of a call. */
+type Presented = Omit<Parameters<Accounts['admit']>[0], 'address' | 'reportLimits'>;
 
 /** The results of a stream. Nothing is held until the first one is read. */
 type Results<T> = AsyncIterable<T> | Promise<AsyncIterable<T>>;
@@ -97,7 +100,7 @@ export class RunningCall {
   }
 
   /** Admits a caller that may call one of the RPCs. Throws a Failure if the caller is refused. */
-  async admit(presented: Omit<Presented, 'address' | 'reportLimits'>, ...methods: DescMethod[]): Promise<void> {
+  async admit(presented: Presented, ...methods: DescMethod[]): Promise<void> {
     const { address, reportLimits } = this.#incoming;
     const scopes = methods.map(scopesOf);
     const admit = () => this.#shared.admit({ ...presented, address, reportLimits }, ...scopes);

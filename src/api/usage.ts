@@ -1,7 +1,7 @@
 // Usage of the caller's keys between two days, grouped by key, voice or day. A caller sees its own key, the keys that
 // this key has replaced, and the keys of its account.
 import { type GetUsageRequest, UsageGroupingSchema, type UsageService } from '../../gen/sonant/v1/usage_pb.ts';
-import { type Accounts, type Usage, type UsageGroup, usageDays } from '../accounts.ts';
+import { type Accounts, type Usage, usageDays, type usageGroups } from '../accounts.ts';
 import type { Violations } from '../contract.ts';
 import { nameOf, toEnum } from './messages.ts';
 import { checked, type Handlers } from './service-handlers.ts';
@@ -15,7 +15,7 @@ export const createUsageHandlers = (usage: Pick<Accounts['usage'], 'sum'>) =>
     getUsage: checked(
       (message: GetUsageRequest, _call, violations) => toDays(message, violations),
       async (message, { caller }, { from, to }) => {
-        const groupBy = nameOf<UsageGroup>(UsageGroupingSchema, message.groupBy) ?? 'day';
+        const groupBy = nameOf<(typeof usageGroups)[number]>(UsageGroupingSchema, message.groupBy) ?? 'day';
         const range = { range: caller.grant.range, from, to, limit: usageGroupsMax };
         const [groups, days] = await Promise.all([
           usage.sum({ ...range, groupBy }),

@@ -10,7 +10,7 @@ import type { KeyCaller } from './caller.ts';
 import type { KeyVerifier } from './key-verifier.ts';
 
 /** The credentials of a call. */
-export interface Presented {
+interface Presented {
   key: string | undefined;
   /** Id of the key for which the call's ticket was issued. Replaces `key`. */
   ticketKeyId?: string | undefined;

@@ -1,8 +1,4 @@
-// Computes the rate limit of a key, the headers that report the limit in every response, and the failures for exceeded
-// limits. The headers follow draft-ietf-httpapi-ratelimit-headers:
-//     RateLimit-Policy: "requests";q=600;w=60, "concurrency";q=20;qu="concurrent-requests"
-//     RateLimit: "requests";r=87;t=2                r: requests allowed now; t: seconds until all are available
-
+// Computes the rate limit of a key, its status, and the failures for exceeded limits.
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { type Rate, statusAt } from '../../platform/rate.ts';
 import type { KeyLimits } from '../keys/caller.ts';
@@ -46,25 +42,6 @@ export function leastOf(all: readonly LimitStatus[]): LimitStatus {
   const least = (items: readonly LimitStatus['requests'][]) => items.toSorted((a, b) => a.remaining - b.remaining)[0];
   const characters = least(all.flatMap((each) => each.characters ?? []));
   return { limits: own.limits, requests: least(all.map((each) => each.requests))!, ...(characters && { characters }) };
-}
-
-const monthSeconds = 30 * 24 * 3600;
-
-export function toRateLimitHeaders({
-  limits,
-  requests,
-  characters,
-}: LimitStatus): Record<'ratelimit-policy' | 'ratelimit', string> {
-  const item = (name: string, { remaining, fullInSeconds }: LimitStatus['requests']) =>
-    `"${name}";r=${remaining};t=${fullInSeconds}`;
-  const first = item('requests', requests);
-  const ratelimit = characters ? `${first}, ${item('characters', characters)}` : first;
-  return { 'ratelimit-policy': policyOf(limits), ratelimit };
-}
-
-function policyOf({ requestsPerMinute, concurrency, charactersPerMonth }: KeyLimits): string {
-  const characters = charactersPerMonth === undefined ? '' : `, "characters";q=${charactersPerMonth};w=${monthSeconds}`;
-  return `"requests";q=${requestsPerMinute};w=60, "concurrency";q=${concurrency};qu="concurrent-requests"${characters}`;
 }
 
 /** `isOwn` is true for a limit of the key itself, and false for a limit that all keys of the account share. */

@@ -20,7 +20,7 @@ export interface UsageRow {
 export type Usage = Omit<UsageRow, 'day'> & Partial<Pick<UsageRow, 'day'>>;
 
 export const usageGroups = ['key', 'voice', 'day'] as const;
-export type UsageGroup = (typeof usageGroups)[number];
+type UsageGroup = (typeof usageGroups)[number];
 
 interface UsageQuery {
   /** Keys to count, with all earlier and later rotations of the key `ownKeyId`. */

@@ -29,7 +29,7 @@ export function signedHeaders(
 }
 
 /** Metadata of a secret, without the secret itself. */
-export interface WebhookSecret {
+interface WebhookSecret {
   /** First characters of the secret. */
   hint: string;
   createdAtMs: number;

@@ -1,7 +1,7 @@
 // `sonant key create|list|rotate|revoke`: manages API keys in the database, without the service.
 import type { DescMethodUnary } from '@bufbuild/protobuf';
 import { ApiKeyService } from '../../../gen/sonant/v1/api_key_pb.ts';
-import { keyDefaults, scopes } from '../../accounts.ts';
+import { keyDefaults, operator } from '../../accounts.ts';
 import type { Fields } from '../../contract.ts';
 import {
   type Command,
@@ -18,6 +18,7 @@ import {
 } from './command.ts';
 import { callAsOperator, toNumber } from './operator-call.ts';
 
+const { scopes } = operator.grant;
 const options = {
   name: option('NAME', 'what the key is for'),
   scopes: option(

@@ -2,9 +2,10 @@
 // scopes of one of them. Once the body is read, the runner checks the scopes of the RPC that is called.
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
-import { type LimitStatus, type Presented, toRateLimitHeaders } from '../../accounts.ts';
+import type { LimitStatus } from '../../accounts.ts';
 import { type Call, callerLeft, type Runner, type RunningCall } from '../../api.ts';
 import type { TraceHeaders } from '../../platform/telemetry/trace.ts';
+import { toRateLimitHeaders } from '../net/headers.ts';
 import { setOwner } from '../net/request-body.ts';
 
 // The sign-in cookies (RFC 6265bis): bound to this host, sent only over TLS or to localhost, hidden from scripts, and
@@ -30,6 +31,8 @@ declare module 'fastify' {
     limitStatus: LimitStatus | undefined;
   }
 }
+
+type Presented = Parameters<RunningCall['admit']>[0];
 
 /** Credentials that a request may present instead of a key. */
 type Others = Pick<Presented, 'authorization' | 'session'>;
@@ -65,7 +68,7 @@ export function createAdmission(runner: Runner): Admission {
   const admit = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    presented: Parameters<RunningCall['admit']>[0],
+    presented: Presented,
     ...methods: DescMethod[]
   ) => {
     const { id: requestId, ip: address } = request;

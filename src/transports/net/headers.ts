@@ -1,5 +1,6 @@
-// Writes text in headers, and reads the request headers that several APIs support. Text for a header is percent-encoded
-// as UTF-8 unless it is valid unchanged.
+// Writes text and limits in headers, and reads the request headers that several APIs support. Text for a header is
+// percent-encoded as UTF-8 unless it is valid unchanged.
+import type { LimitStatus } from '../../accounts.ts';
 import { createId } from '../../platform/runtime/id.ts';
 
 /** Whether the text is printable ASCII without a space at either end. */
@@ -34,6 +35,28 @@ export const isKept = (ifNoneMatch: string | undefined, etag: string): boolean =
 
 /** Returns the Link header (RFC 8288) for the C2PA manifest of the audio. */
 export const manifestLink = (url: string): string => `<${url}>; rel="c2pa-manifest"`;
+
+const monthSeconds = 30 * 24 * 3600;
+
+/**
+ * Returns the headers that report a key's limits in every response, following draft-ietf-httpapi-ratelimit-headers:
+ *
+ *     RateLimit-Policy: "requests";q=600;w=60, "concurrency";q=20;qu="concurrent-requests"
+ *     RateLimit: "requests";r=87;t=2                r: requests allowed now; t: seconds until all are available
+ */
+export function toRateLimitHeaders({
+  limits: { requestsPerMinute, concurrency, charactersPerMonth },
+  requests,
+  characters,
+}: LimitStatus): Record<'ratelimit-policy' | 'ratelimit', string> {
+  const policy = `"requests";q=${requestsPerMinute};w=60, "concurrency";q=${concurrency};qu="concurrent-requests"`;
+  const ofMonth = charactersPerMonth === undefined ? '' : `, "characters";q=${charactersPerMonth};w=${monthSeconds}`;
+  const item = (name: string, { remaining, fullInSeconds }: LimitStatus['requests']) =>
+    `"${name}";r=${remaining};t=${fullInSeconds}`;
+  const first = item('requests', requests);
+  const ratelimit = characters ? `${first}, ${item('characters', characters)}` : first;
+  return { 'ratelimit-policy': policy + ofMonth, ratelimit };
+}
 
 export const apiVersion = '1.0.0';
 

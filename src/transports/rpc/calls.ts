@@ -11,12 +11,11 @@ import {
   type Interceptor,
   type ServiceImpl,
 } from '@connectrpc/connect';
-import { toRateLimitHeaders } from '../../accounts.ts';
 import { type Api, type Call, callerLeft, type Runner, type RunningCall } from '../../api.ts';
 import { nameUnknown, type UnknownField, unknownFieldsMax } from '../../contract.ts';
 import { Failure, shorten, toFailure } from '../../platform/errors.ts';
 import { mapped } from '../../platform/runtime/mapped.ts';
-import { apiVersion, headerText, toRequestId } from '../net/headers.ts';
+import { apiVersion, headerText, toRateLimitHeaders, toRequestId } from '../net/headers.ts';
 import { setOwner } from '../net/request-body.ts';
 import { addressKey, connectionKey, ignoredMembersKey, limitsOf, nodeRequestKey, openServices } from './bodies.ts';
 import { reasonOfCode, toConnectError } from './status.ts';
