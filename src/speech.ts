@@ -16,9 +16,9 @@ export type { TimedWord } from './speech/word-timing.ts';
 
 // Voices and lexicons
 
-export { type StoredVoice, StoredVoices, type VoiceTexts } from './speech/stored-voices.ts';
+export { type StoredVoice, StoredVoices } from './speech/stored-voices.ts';
 export { type Lexicons, lookUpLexicons, mayUseLexicon, type OfferedLexicon } from './speech/text-reading.ts';
-export { isSpokenBy, type OfferedVoice, ownerOf, type Voices } from './speech/voice.ts';
+export { type OfferedVoice, ownerOf, type Voices } from './speech/voice.ts';
 
 // Plans
 

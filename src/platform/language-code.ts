@@ -1,4 +1,4 @@
-// BCP-47 language tags in canonical form.
+// BCP-47 language tags: their canonical form, and which of them a voice speaks.
 
 /** Caches canonical forms, because computing a form takes a tenth of the time of a small request. */
 const knownTags = new Map<string, string>();
@@ -21,4 +21,13 @@ export function toLanguageCode(tag: string): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Whether the voice speaks the language (RFC 4647 filtering). A language without a region matches all its regions. */
+export function isSpokenBy({ languageCodes }: { languageCodes: readonly string[] }, languageCode: string): boolean {
+  const wanted = languageCode.toLowerCase();
+  return languageCodes.some((range) => {
+    const code = range.toLowerCase();
+    return code === wanted || wanted.startsWith(`${code}-`) || code.startsWith(`${wanted}-`);
+  });
 }

@@ -6,11 +6,12 @@ import { joinOrigins, type Origin, sourceTypes } from '../audio.ts';
 import type { EngineCapabilities, Segment, Voice } from '../engines.ts';
 import { positionIn } from '../platform/count-chars.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
+import { isSpokenBy } from '../platform/language-code.ts';
 import type { Diction, MarkedText, RunStyle, TextCut, VoiceName } from '../text.ts';
 import { autoLanguage, languageCodeDefault, ownLanguage, speakingRates } from './fields.ts';
 import type { SpeechRequest } from './request.ts';
 import type { VoiceStatus } from './stored-voices.ts';
-import { type Binding, isSpokenBy, type OfferedVoice, type Voices } from './voice.ts';
+import type { Binding, OfferedVoice, Voices } from './voice.ts';
 
 /** A voice that speaks in a request. */
 export interface CastVoice {

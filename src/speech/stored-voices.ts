@@ -8,15 +8,11 @@ import type { VoiceAccess } from './fields.ts';
 
 export type VoiceStatus = 'pending' | 'ready' | 'failed' | 'disabled' | 'consent_revoked';
 
-/** Texts that only describe a voice. */
-export interface VoiceTexts {
+/** The parts of a stored voice that speech needs. */
+export interface StoredVoice {
+  voiceId: string;
   name: string;
   description: string;
-}
-
-/** The parts of a stored voice that speech needs. */
-export interface StoredVoice extends VoiceTexts {
-  voiceId: string;
   kind: Voice['kind'];
   status: VoiceStatus;
   languageCodes: readonly string[];

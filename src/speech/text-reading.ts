@@ -5,11 +5,12 @@ import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import type { VoiceUser } from '../accounts.ts';
 import { Failure, type FieldViolation } from '../platform/errors.ts';
+import { isSpokenBy } from '../platform/language-code.ts';
 import { inSteps } from '../platform/runtime/steps.ts';
 import { applyLexicons, fitScripts, type Lexicon, type MarkedText, splitRuns } from '../text.ts';
 import { type Cast, type CastOptions, type CastVoice, findCast } from './cast.ts';
 import { autoLanguage, textLimits, type VoiceAccess } from './fields.ts';
-import { isSpokenBy, ownerOf } from './voice.ts';
+import { ownerOf } from './voice.ts';
 
 /** Texts with their voices, after lexicons have been applied. */
 export interface ReadTexts {

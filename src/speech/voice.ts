@@ -285,15 +285,6 @@ export function ownerOf(kept: Pick<StoredVoice, 'ownerId'> | undefined, { accoun
   return kept.ownerId === accountId ? 'self' : 'other';
 }
 
-/** Whether the voice speaks the language (RFC 4647 filtering). A language without a region matches all its regions. */
-export function isSpokenBy({ languageCodes }: Pick<Voice, 'languageCodes'>, languageCode: string): boolean {
-  const wanted = languageCode.toLowerCase();
-  return languageCodes.some((range) => {
-    const code = range.toLowerCase();
-    return code === wanted || wanted.startsWith(`${code}-`) || code.startsWith(`${wanted}-`);
-  });
-}
-
 type VoiceRank = 'default' | 'natural' | 'synthetic';
 
 const digits: Readonly<Record<VoiceRank, string>> = { default: '0', natural: '1', synthetic: '2' };

@@ -2,8 +2,9 @@
 import { expect, test } from 'vitest';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
 import { noTexts } from '../../src/library/voices/voice-rows.ts';
+import { isSpokenBy } from '../../src/platform/language-code.ts';
 import { ofEveryone, type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
-import { createVoices, isSpokenBy, type OfferedVoice } from '../../src/speech/voice.ts';
+import { createVoices, type OfferedVoice } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
 
 const keptVoice = (voiceId: string): StoredVoice => ({

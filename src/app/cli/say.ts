@@ -8,10 +8,9 @@ import { StreamSpeechRequestSchema } from '../../../gen/sonant/v1/speech_pb.ts';
 import { audioFormats, type FormatName } from '../../audio.ts';
 import { registry } from '../../engines.ts';
 import { firstModelOf } from '../../library.ts';
-import { toLanguageCode } from '../../platform/language-code.ts';
+import { isSpokenBy, toLanguageCode } from '../../platform/language-code.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import {
-  isSpokenBy,
   readRequest,
   type Speech,
   type SpeechEvent,

@@ -10,9 +10,9 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StreamSpeechRequestSchema } from '../../../gen/sonant/v1/speech_pb.ts';
 import { Failure } from '../../platform/errors.ts';
-import { toLanguageCode } from '../../platform/language-code.ts';
+import { isSpokenBy, toLanguageCode } from '../../platform/language-code.ts';
 import { toXml } from '../../platform/xml.ts';
-import { isSpokenBy, type OfferedVoice, readRequest, type SpeechEvent, type SpeechRequest } from '../../speech.ts';
+import { type OfferedVoice, readRequest, type SpeechEvent, type SpeechRequest } from '../../speech.ts';
 import type { App } from '../command-line.ts';
 
 const sampleRateHz = 24_000;

@@ -7,8 +7,8 @@ import type { Fields } from '../../contract.ts';
 import { registry } from '../../engines.ts';
 import { breaksOf } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
-import { toLanguageCode } from '../../platform/language-code.ts';
-import { isSpokenBy, type OfferedVoice, speechFields, type VoiceAccess, type Voices } from '../../speech.ts';
+import { isSpokenBy, toLanguageCode } from '../../platform/language-code.ts';
+import { type OfferedVoice, speechFields, type VoiceAccess, type Voices } from '../../speech.ts';
 import {
   type Command,
   type CommandLine,

@@ -4,7 +4,8 @@
 import type { VoiceUser } from '../../accounts.ts';
 import { type Blend, type Engine, languagesOfBlend, type Voice } from '../../engines.ts';
 import type { FieldViolation } from '../../platform/errors.ts';
-import { isSpokenBy, type OfferedVoice, type Voices } from '../../speech.ts';
+import { isSpokenBy } from '../../platform/language-code.ts';
+import type { OfferedVoice, Voices } from '../../speech.ts';
 import { faultTo, type VoiceFields } from './voice-fields.ts';
 import type { BindingRecord } from './voice-from-row.ts';
 

@@ -5,10 +5,10 @@
 import type { Actor } from '../../accounts.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { createId } from '../../platform/runtime/id.ts';
-import type { Voices, VoiceTexts } from '../../speech.ts';
+import type { Voices } from '../../speech.ts';
 import type { VoiceCache } from './voice-cache.ts';
 import type { BindingRecord, ConsentRecord } from './voice-from-row.ts';
-import type { VoiceChange, VoiceRow, VoiceRows } from './voice-rows.ts';
+import type { VoiceChange, VoiceRow, VoiceRows, VoiceTexts } from './voice-rows.ts';
 
 export type RowDraft = Omit<VoiceRow, 'revision'>;
 

@@ -10,12 +10,12 @@ import type { Blend } from '../../engines.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { createId } from '../../platform/runtime/id.ts';
 import { toSnakeCase } from '../../platform/store/row-store.ts';
-import { speechFields, type VoiceAccess, type VoiceTexts } from '../../speech.ts';
+import { speechFields, type VoiceAccess } from '../../speech.ts';
 import type { Vault } from './clone-vault.ts';
 import { toNewRow } from './voice-changes.ts';
 import { breaksOf, checkLanguages, faultTo } from './voice-fields.ts';
 import { type BindingRecord, bindingsOf, type ConsentRecord } from './voice-from-row.ts';
-import { type SealedClone, textNames, textsOf, type VoiceRow, type VoiceRows } from './voice-rows.ts';
+import { type SealedClone, textNames, textsOf, type VoiceRow, type VoiceRows, type VoiceTexts } from './voice-rows.ts';
 
 const version = 1;
 

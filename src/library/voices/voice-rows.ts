@@ -6,7 +6,6 @@
 import { createHash } from 'node:crypto';
 import { Failure } from '../../platform/errors.ts';
 import { createColumns, type RowStore, type Rows, toNames } from '../../platform/store/row-store.ts';
-import type { VoiceTexts } from '../../speech.ts';
 
 // The table `voice_record`: the audit log of voices, with every change, its actor, and every consent given and
 // withdrawn. The log is append-only and hash-chained: a changed or deleted entry invalidates all later entries.
@@ -82,7 +81,8 @@ async function* readVoiceRecord(rows: Rows): AsyncGenerator<VoiceRecordRow> {
 }
 
 /** Default values for the texts that only describe a voice. */
-export const noTexts: VoiceTexts = { name: '', description: '' };
+export const noTexts = { name: '', description: '' };
+export type VoiceTexts = typeof noTexts;
 type TextName = keyof VoiceTexts;
 export type GivenTexts = { [Name in TextName]?: string | undefined };
 export const textNames = Object.keys(noTexts) as TextName[];

@@ -7,9 +7,10 @@ import type { VoiceFields } from '../../../src/library/voices/voice-fields.ts';
 import { createVoiceManagement, type VoiceManagement } from '../../../src/library/voices/voice-management.ts';
 import { createVoiceRows } from '../../../src/library/voices/voice-rows.ts';
 import type { Failure } from '../../../src/platform/errors.ts';
+import { isSpokenBy } from '../../../src/platform/language-code.ts';
 import type { Topic } from '../../../src/platform/store/row-store.ts';
 import { noLexicons } from '../../../src/speech/text-reading.ts';
-import { createVoices, isSpokenBy } from '../../../src/speech/voice.ts';
+import { createVoices } from '../../../src/speech/voice.ts';
 import { openTone } from '../../engines/tone-engine.ts';
 import { openSqliteInFolder, withNotices } from '../../platform/store/open-test-store.ts';
 

@@ -10,10 +10,11 @@ import { type AudioFormat, audioFormats } from '../../../src/audio/formats.ts';
 import type { Delivery } from '../../../src/clips/delivery.ts';
 import type { Engine, Voice } from '../../../src/engines/engine.ts';
 import { Failure, type FieldViolation } from '../../../src/platform/errors.ts';
+import { isSpokenBy } from '../../../src/platform/language-code.ts';
 import { type CutPlan, expectedBytesOf, type Plan } from '../../../src/speech/plan.ts';
 import type { SpeechRequest } from '../../../src/speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../../../src/speech/speech-events.ts';
-import { createVoices, isSpokenBy } from '../../../src/speech/voice.ts';
+import { createVoices } from '../../../src/speech/voice.ts';
 
 export interface SpeechCounts {
   begun: number;
