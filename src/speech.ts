@@ -3,7 +3,6 @@
 // Opening
 
 export { openSpeech } from './speech/open-speech.ts';
-export { Schedule } from './speech/schedule.ts';
 export type { Speech } from './speech/synthesize.ts';
 
 // Requests and events

@@ -1,14 +1,14 @@
 // Opens what users bring: stored voices, lexicons, and the models that can be installed. Fetches a natural voice for a
 // service that has none.
 import type { Delivery } from '../clips.ts';
-import type { Engine, EngineDefinition, EngineGuards } from '../engines.ts';
+import type { Engine, EngineDefinition } from '../engines.ts';
 import { freeBytesMin } from '../platform/runtime/files.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
 import { findSecretFile, readSecretFile } from '../platform/store/secret-file.ts';
 import type { storeSettings } from '../platform/store/settings.ts';
 import type { Log } from '../platform/telemetry/log.ts';
 import type { Tools } from '../platform/telemetry/tools.ts';
-import type { Lexicons, Schedule, Speech, VoiceAccess, Voices } from '../speech.ts';
+import type { Lexicons, Speech, VoiceAccess, Voices } from '../speech.ts';
 import { openLexiconCache } from './lexicons/lexicon-cache.ts';
 import { createLexiconManagement } from './lexicons/lexicon-management.ts';
 import { createLexiconRows } from './lexicons/lexicon-rows.ts';
@@ -25,17 +25,13 @@ import { createVoicePreview } from './voices/voice-preview.ts';
 import { createVoiceRows } from './voices/voice-rows.ts';
 
 const masterKeyFile = 'master-key';
-/** Caller id for testing a new clone. Engines are shared fairly between callers, so every use needs a caller id. */
-const callerId = 'cloning';
 
 type LibraryTools = Tools<typeof librarySettings & typeof storeSettings>;
 
 interface OpenedSpeech {
   engines: readonly Engine[];
   voices: Voices;
-  guards: EngineGuards;
-  schedule: Schedule;
-  speech: Pick<Speech, 'plan'>;
+  speech: Pick<Speech, 'plan' | 'turnToClone' | 'speakClone'>;
 }
 
 const refusePreview = () => Promise.reject(new Error('voices are previewed only by the service'));
@@ -90,19 +86,14 @@ export async function openLibrary(
       readChanges: () => Promise.all([voiceCache.refresh(), lexiconCache.refresh()]),
     },
     /** Without a delivery, no voice can be previewed. */
-    createManagement({ engines, voices, guards, schedule, speech }: OpenedSpeech, delivery?: Delivery) {
-      const speak = (engine: Engine, ...[segment, signal]: Parameters<Engine['speak']>) =>
-        guards(engine).speak(segment, signal, {
-          take: (seat, _, by) => schedule.turn(callerId, seat, 'first', by),
-        });
-      const cloneMaking = createCloneMaking({ engines, readSamples, speak });
+    createManagement({ engines, voices, speech }: OpenedSpeech, delivery?: Delivery) {
       return createVoiceManagement({
         rows,
         voiceCache,
         voices,
         lexicons: lexiconCache,
         engines,
-        making: { cloneMaking, vault, voicesPerAccount },
+        making: { cloneMaking: createCloneMaking({ engines, readSamples, speech }), vault, voicesPerAccount },
         preview: delivery ? createVoicePreview({ speech, voices, delivery }) : refusePreview,
       });
     },

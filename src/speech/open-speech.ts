@@ -64,5 +64,5 @@ export async function openSpeech(options: OpenSpeechOptions) {
     waitMsMax: waitingSeconds * 1000,
   });
   const kept = opened.move();
-  return { engines, voices, guards, schedule, speech, close: () => kept.disposeAsync() };
+  return { engines, voices, speech, close: () => kept.disposeAsync() };
 }

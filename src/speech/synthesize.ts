@@ -3,7 +3,16 @@
 // over. A stream that ends without an error contains the whole text.
 import { setImmediate as yieldTurn } from 'node:timers/promises';
 import { accountOfCaller, type Caller } from '../accounts.ts';
-import { createEngineGuards, type EngineGuards, type Listen, type TakeTurn } from '../engines.ts';
+import {
+  createEngineGuards,
+  type Engine,
+  type EngineGuards,
+  type Listen,
+  type Segment,
+  type SpokenPcm,
+  type TakeTurn,
+  type Turn,
+} from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
 import { type Pace, slowMs } from '../platform/pace.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
@@ -12,7 +21,7 @@ import { bestCasting, type Casting, findVoice, type Marking, type PlannedCut } f
 import type { LiveText } from './live-text.ts';
 import { type CutPlan, type CutSource, createPlan, cutsOf, type Feed, type Plan } from './plan.ts';
 import type { SpeechRequest } from './request.ts';
-import { demandOf, kindOf, type Schedule } from './schedule.ts';
+import { demandOf, kindOf, Schedule } from './schedule.ts';
 import { type SpeakTurnOptions, toTurn } from './speak-turn.ts';
 import type { Meter, SpeechDone, SpeechEvent } from './speech-events.ts';
 import {
@@ -47,6 +56,10 @@ export interface Speech {
   streamSpeech(request: SpeechRequest, caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent, void>;
   /** Speaks a turn of live speech while its text arrives. Takes a slot only while something is spoken. */
   speakTurn(plan: Plan, text: LiveText, options: SpeakTurnOptions): AsyncGenerator<SpeechEvent, void>;
+  /** Waits until the owner may have the engine make a clone. Owners take turns at an engine that limits clones. */
+  turnToClone(engine: Engine, owner: string, signal: AbortSignal): Promise<Turn>;
+  /** Tests a new clone: has the engine speak a segment that belongs to no request. */
+  speakClone(engine: Engine, segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
   /** Milliseconds until the engine of the binding may be called again; 0 if it may be called now. */
   restMs(binding: Binding): number;
 }
@@ -73,8 +86,12 @@ interface SpeechOptions {
   waitMsMax?: number | undefined;
 }
 
+/** Owner of the segments of new clones. Engines are shared fairly between owners, so every segment needs one. */
+const ownerOfClones = 'cloning';
+
 export function createSpeech(options: SpeechOptions): Speech {
   const { voices, lexicons, marking, schedule, guards: guardOf = createEngineGuards(), verifier, waitMsMax } = options;
+  const clones = new Schedule({ speakingMax: Infinity, waitingMax: Infinity });
   const restMs = ({ engine, speaker, openClone }: Binding) =>
     guardOf(engine).restMs(speaker.voiceId, openClone !== undefined);
 
@@ -253,6 +270,14 @@ export function createSpeech(options: SpeechOptions): Speech {
       };
       return speakAll({ cut, admit, signal, kept: { keep, run }, listen });
     },
+    turnToClone({ name, cloning }, owner, signal) {
+      const engine = { name, capabilities: { segmentsPerMinute: cloning?.clonesPerMinute ?? Infinity } };
+      return clones.turn(owner, { engine, resource: undefined, isClone: false }, 'first', signal);
+    },
+    speakClone: (engine, segment, signal) =>
+      guardOf(engine).speak(segment, signal, {
+        take: (seat, _, by) => schedule.turn(ownerOfClones, seat, 'first', by),
+      }),
     restMs,
   };
 }

@@ -6,7 +6,7 @@ import type { Cloning, Engine, Segment, SpokenPcm, Voice } from '../../engines.t
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { isSpokenBy } from '../../platform/language-code.ts';
 import { join, type Pcm } from '../../platform/pcm.ts';
-import { Schedule } from '../../speech.ts';
+import type { Speech } from '../../speech.ts';
 import type { ReadSamples, Samples } from './sample-reader.ts';
 import { type CloneFields, checkLanguage, faultTo } from './voice-fields.ts';
 import { sampleTextFor } from './voice-preview.ts';
@@ -31,7 +31,7 @@ export interface MadeClones {
 interface CloneMakingOptions {
   engines: readonly Engine[];
   readSamples: ReadSamples;
-  speak(engine: Engine, segment: Segment, signal: AbortSignal): AsyncIterable<SpokenPcm>;
+  speech: Pick<Speech, 'turnToClone' | 'speakClone'>;
 }
 
 /** The input of a clone: the recordings in the form that each chosen engine needs. */
@@ -44,14 +44,7 @@ export type CloneMaking = ReturnType<typeof createCloneMaking>;
 const canClone = (engine: Engine): engine is CloningEngine => engine.cloning !== undefined;
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOptions) {
-  const schedule = new Schedule({ speakingMax: Infinity, waitingMax: Infinity });
-  const seatOf = ({ name, cloning: { clonesPerMinute } }: CloningEngine) => ({
-    engine: { name, capabilities: clonesPerMinute === undefined ? {} : { segmentsPerMinute: clonesPerMinute } },
-    resource: undefined,
-    isClone: false,
-  });
-
+export function createCloneMaking({ engines, readSamples, speech }: CloneMakingOptions) {
   return {
     /** Checks the recordings even if there are other faults, so that all faults are reported at once. */
     async prepare(fields: CloneFields, faults: FieldViolation[], signal: AbortSignal): Promise<PreparedClone> {
@@ -69,13 +62,13 @@ export function createCloneMaking({ engines, readSamples, speak }: CloneMakingOp
       const clones: MadeClone[] = [];
       const makeAt = async (engine: CloningEngine, pcm: Samples<Pcm>) => {
         const sample = { ...pcm, referenceText, consentScript, languageCode };
-        const turn = await schedule.turn(callerId, seatOf(engine), 'first', signal);
+        const turn = await speech.turnToClone(engine, callerId, signal);
         const plain = await engine.cloning.make(sample, signal).finally(() => turn.end());
         const languageCodes = [...new Set([languageCode, ...engine.cloning.languageCodesFor(languageCode)])];
         const clone: MadeClone = { engine: engine.name, languageCodes, gainDb: 0, plain };
         clones.push(clone);
         const segment = toSampleSegment({ engine: engine.name, name, languageCodes }, plain);
-        clone.gainDb = await measureGain(speak(engine, segment, signal));
+        clone.gainDb = await measureGain(speech.speakClone(engine, segment, signal));
       };
       try {
         for (const [i, engine] of chosen.entries()) await makeAt(engine, samples[i]!);

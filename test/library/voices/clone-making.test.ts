@@ -4,6 +4,9 @@ import type { Cloning } from '../../../src/engines/engine.ts';
 import { createCloneMaking } from '../../../src/library/voices/clone-making.ts';
 import type { CloneFields } from '../../../src/library/voices/voice-fields.ts';
 import { Failure, type FieldViolation } from '../../../src/platform/errors.ts';
+import { Schedule } from '../../../src/speech/schedule.ts';
+import { createSpeech } from '../../../src/speech/synthesize.ts';
+import { createVoices } from '../../../src/speech/voice.ts';
 import { openTone } from '../../engines/tone-engine.ts';
 
 const pcm = { samples: Int16Array.from({ length: 24_000 }, (_, n) => 9_000 * Math.sin(n / 20)), sampleRateHz: 24_000 };
@@ -13,6 +16,8 @@ const asked: CloneFields = {
   access: undefined,
 };
 
+const speech = createSpeech({ voices: createVoices([]), schedule: new Schedule({ speakingMax: 1, waitingMax: 0 }) });
+
 function openMaking(sampleLanguageCodes: readonly string[]) {
   const tone = openTone({ clones: true });
   const consentScripts = { 'en-GB': 'I agree, indeed.', 'en-US': 'I agree.', 'zh-CN': '我同意。' };
@@ -21,7 +26,7 @@ function openMaking(sampleLanguageCodes: readonly string[]) {
   return createCloneMaking({
     engines: [{ ...tone, cloning }],
     readSamples: async () => ({ reference: pcm, consent: pcm }),
-    speak: (engine, segment, signal) => engine.speak(segment, signal),
+    speech,
   });
 }
 
@@ -65,7 +70,7 @@ test('a clone is forgotten where another engine makes none', async () => {
   const making = createCloneMaking({
     engines,
     readSamples: async () => ({ reference: pcm, consent: pcm }),
-    speak: (engine, segment, by) => engine.speak(segment, by),
+    speech,
   });
   const fields = { ...asked, engines: ['one', 'other'] };
   const prepared = await making.prepare(fields, [], signal);

@@ -29,7 +29,6 @@ import type { OpenSigner } from '../../../src/clips/provenance/places.ts';
 import { type ClipStore, isStored } from '../../../src/clips/stores/clip-store.ts';
 import type { LinkTo } from '../../../src/clips/stores/s3-bucket.ts';
 import type { Engine } from '../../../src/engines/engine.ts';
-import { createEngineGuards } from '../../../src/engines/guard.ts';
 import { openLibrary } from '../../../src/library/open-library.ts';
 import { openSharedRows, openStore } from '../../../src/platform/store/open-store.ts';
 import type { Marking } from '../../../src/speech/cast.ts';
@@ -116,14 +115,12 @@ export async function openTestGateway(
   const keeping = await openLibrary({ settings: config, opened: opening, onFault }, store, purgeVoices);
   const { engines = [engine] } = options;
   const voices = createVoices(engines, { ...keeping.sources, preferred: options.defaultVoice });
-  const guards = createEngineGuards();
   const schedule = new Schedule({ speakingMax, waitingMax: 256 });
   const { openSigner } = options;
   const speech = createSpeech({
     voices,
     lexicons: keeping.sources.lexicons,
     schedule,
-    guards,
     marking: options.marking,
     verifier: options.verifier,
   });
@@ -176,7 +173,7 @@ export async function openTestGateway(
       webhookSecrets: createWebhookSecrets({ rows: createWebhookRows(store), seal }),
     },
     installs,
-    voiceManagement: keeping.createManagement({ engines, voices, guards, schedule, speech }, openedDelivery.delivery),
+    voiceManagement: keeping.createManagement({ engines, voices, speech }, openedDelivery.delivery),
     lexicons: keeping.lexicons,
     onFault,
     provenance: { inspect: createInspect(readOwn, rows) },
