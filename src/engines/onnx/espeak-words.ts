@@ -1,8 +1,6 @@
 // The words of a text with the phonemes that eSpeak NG gives them, for voices that learned its phonemes; and the words
 // of a text as they are written, for voices that learned letters.
-import type { GivenPhonemes, PhonemeWord } from '../phonemes/english.ts';
-
-type Token = PhonemeWord & { isGiven?: boolean };
+import { type GivenPhonemes, type PhonemeWord, readTokens, type Token } from '../phonemes/english.ts';
 
 const tokenPattern = /[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*['’]?|[;:,.!?…—،、。？！]|(?<=\s)–(?=\s)/gu;
 const marks: Readonly<Record<string, string>> = {
@@ -16,39 +14,27 @@ const marks: Readonly<Record<string, string>> = {
   '！': '!',
 };
 
+const spokenOf = ({ text, given }: Token): string => given ?? marks[text] ?? text;
+
 /** Words and marks of pauses; other characters are not spoken. */
-function readTokens(text: string, given: readonly GivenPhonemes[]): Token[] {
-  const tokens: Token[] = [];
-  let at = 0;
-  const read = (to: number) => {
-    for (const { 0: found, index } of text.slice(at, to).matchAll(tokenPattern))
-      tokens.push({ start: at + index, end: at + index + found.length, phonemes: marks[found] ?? found });
-  };
-  for (const { from, to, phonemes } of given) {
-    read(from);
-    tokens.push({ start: from, end: to, phonemes, isGiven: true });
-    at = to;
-  }
-  read(text.length);
-  return tokens;
-}
-
-const isMark = ({ phonemes, isGiven }: Token): boolean => !isGiven && /^[;:,.!?]$/.test(phonemes);
-
-export const toLetterWords = (text: string, given: readonly GivenPhonemes[] = []): PhonemeWord[] =>
-  readTokens(text, given).map(({ start, end, phonemes }) => ({ start, end, phonemes: phonemes.normalize('NFD') }));
+export const toLetterWords = (text: string, given?: readonly GivenPhonemes[]): PhonemeWord[] =>
+  readTokens(text, tokenPattern, given).map((token) => ({
+    start: token.start,
+    end: token.end,
+    phonemes: spokenOf(token).normalize('NFD'),
+  }));
 
 /** `toIpa` converts words between two pauses, because the words before and after one change it. */
 export function toEspeakWords(
   text: string,
-  given: readonly GivenPhonemes[] = [],
+  given: readonly GivenPhonemes[] | undefined,
   toIpa: (text: string) => string,
 ): PhonemeWord[] {
   const words: PhonemeWord[] = [];
   let phrase: Token[] = [];
   const speakPhrase = () => {
     if (phrase.length === 0) return;
-    const ipa = toIpa(phrase.map(({ phonemes }) => phonemes).join(' '));
+    const ipa = toIpa(phrase.map(spokenOf).join(' '));
     // A word of another language is between the names of both.
     const spoken = ipa
       .replace(/\([^()]*\)/g, '')
@@ -58,11 +44,13 @@ export function toEspeakWords(
     words.push(...pair(phrase, spoken));
     phrase = [];
   };
-  for (const token of readTokens(text, given)) {
-    const isSpoken = token.isGiven || isMark(token);
-    if (isSpoken) speakPhrase();
-    if (isSpoken) words.push(token);
-    else phrase.push(token);
+  for (const token of readTokens(text, tokenPattern, given)) {
+    const phonemes = spokenOf(token);
+    if (token.given === undefined && !/^[;:,.!?]$/.test(phonemes)) phrase.push(token);
+    else {
+      speakPhrase();
+      words.push({ start: token.start, end: token.end, phonemes });
+    }
   }
   speakPhrase();
   return words;

@@ -99,11 +99,9 @@ export async function openOnnx({ dataDir, workers, log = () => {} }: OnnxOptions
     refreshMs,
     mayBeEmpty: true,
   });
+  const installedOf = (voice: Voice | undefined) => voice && known.get(keyOf(voice));
   const blendOf = (blend: Blend): Voice | undefined => {
-    const made = toBlended(blend, (voiceId) => {
-      const voice = list.voices().find((each) => each.voiceId === voiceId);
-      return voice && known.get(keyOf(voice));
-    });
+    const made = toBlended(blend, (voiceId) => installedOf(list.voices().find((each) => each.voiceId === voiceId)));
     if (made) known.set(keyOf(made.voice), made);
     return made?.voice;
   };
@@ -111,16 +109,16 @@ export async function openOnnx({ dataDir, workers, log = () => {} }: OnnxOptions
   let blending: { list: readonly Voice[]; now: Blending | undefined } | undefined;
   function currentBlending(): Blending | undefined {
     const voices = list.voices();
-    if (blending?.list === voices) return blending.now;
-    const able = voices.flatMap((voice) => known.get(keyOf(voice)) ?? []).filter((each) => each.isOneOfSeveral);
-    const groups = new Map(able.map(({ voice, model }) => [voice.voiceId, model]));
-    const now = { groupOf: (id: string) => groups.get(id), blend: (blends: readonly Blend[]) => blends.map(blendOf) };
-    blending = { list: voices, now: groups.size > 0 ? now : undefined };
+    if (blending?.list !== voices) {
+      const able = voices.flatMap((voice) => installedOf(voice) ?? []).filter((each) => each.isOneOfSeveral);
+      const groups = new Map(able.map(({ voice, model }) => [voice.voiceId, model]));
+      const now = { groupOf: (id: string) => groups.get(id), blend: (blends: readonly Blend[]) => blends.map(blendOf) };
+      blending = { list: voices, now: groups.size > 0 ? now : undefined };
+    }
     return blending.now;
   }
   const starting = setTimeout(() => {
-    const [first] = list.voices();
-    const installed = first && known.get(keyOf(first));
+    const installed = installedOf(list.voices()[0]);
     if (installed) host.open(installed.model, installed.reading).catch(() => {});
   }, startAfterMs).unref();
 
@@ -148,14 +146,14 @@ export async function openOnnx({ dataDir, workers, log = () => {} }: OnnxOptions
       stallMsMax: timeoutMs.stall,
     },
     // Models differ in speed, and so do the waits for them.
-    resourceOf: ({ voice }) => known.get(keyOf(voice))?.model ?? '',
+    resourceOf: ({ voice }) => installedOf(voice)?.model ?? '',
     toPhonemes(ipa, voice) {
-      const installed = known.get(keyOf(voice));
+      const installed = installedOf(voice);
       return installed && toGivenPhonemes(ipa, installed.reading);
     },
     async *speak(segment, signal): AsyncGenerator<SpokenPcm> {
       const { voice, text, speakingRate, seed, isAgain, phonemes, timings, isBackground = false } = segment;
-      const installed = known.get(keyOf(voice));
+      const installed = installedOf(voice);
       if (!installed) throw new Failure('engine_error', {}, new Error(`voice ${voice.voiceId} does not exist`));
       const asked = {
         text: withoutInnerStops(text),

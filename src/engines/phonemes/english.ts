@@ -7,7 +7,7 @@ import anyAscii from 'any-ascii';
 import { toRows } from '../../platform/keyed-rows.ts';
 import { type Accent, balance, EnglishLexicon, stressLast, weaken, withS } from './english-lexicon.ts';
 import { type EnglishFile, englishFiles } from './english-tables.ts';
-import { createTagger } from './part-of-speech.ts';
+import { createTagger, type Tagger } from './part-of-speech.ts';
 import { openTable, type Table } from './sorted-table.ts';
 import { openSpellingNet, type SpellingNet } from './spelling-net.ts';
 
@@ -88,7 +88,13 @@ const digits = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', '
 const contraction = /^(.+?)(n['’]t|['’](?:s|re|ve|ll|d|m))$/i;
 const unknownKeptMax = 2_000;
 
-type Token = { start: number; end: number; text: string; tag: string; given?: string };
+/** A word or a sign of a text, or a range of it whose phonemes are given. */
+export interface Token {
+  start: number;
+  end: number;
+  text: string;
+  given?: string;
+}
 
 /** Opens the files of a folder (english-tables.ts). */
 export function openEnglish(folder: string, accent: Accent): EnglishPhonemes {
@@ -113,18 +119,19 @@ export function openEnglish(folder: string, accent: Accent): EnglishPhonemes {
   }
 
   return (text, given = []) => {
-    const tokens = readTokens(text, given);
-    tagTokens(tokens, tag);
+    const tokens = readTokens(text, tokenPattern, given);
+    const tags = tagsOf(tokens, tag);
     const words: PhonemeWord[] = [];
     let isBeforeVowel: boolean | undefined;
     let isBeforeTo = false;
-    for (const [i, { start, end, text: word, tag, given }] of [...tokens.entries()].reverse()) {
+    for (const [i, { start, end, text: word, given }] of [...tokens.entries()].reverse()) {
+      const tag = tags[i]!;
       const run = letterRun(tokens, i);
       let phonemes: string;
       if (given !== undefined) phonemes = given;
       else if (run) phonemes = run.isLast ? pronounceUnknown(plain(word)) : weaken(lexicon.nameOf(word)!);
       else if (/\p{L}/u.test(word)) phonemes = pronounce(plain(word), tag, isBeforeVowel, isBeforeTo);
-      else if (/\p{N}/u.test(word)) phonemes = digits[Number(word.normalize('NFKC'))] ? readDigit(word) : '';
+      else if (/\p{N}/u.test(word)) phonemes = readDigit(word);
       else if (spokenSigns[word]) phonemes = pronounce(spokenSigns[word], 'NN', isBeforeVowel, isBeforeTo);
       else phonemes = markOf(tokens, i, text);
       if (phonemes !== '') words.push({ start, end, phonemes: phonemes.replaceAll('ɾ', 'T').replaceAll('ʔ', 't') });
@@ -135,31 +142,28 @@ export function openEnglish(folder: string, accent: Accent): EnglishPhonemes {
   };
 
   function readDigit(word: string): string {
-    return pronounce(digits[Number(word.normalize('NFKC'))]!, 'CD', false, false);
+    const digit = digits[Number(word.normalize('NFKC'))];
+    return digit ? pronounce(digit, 'CD', false, false) : '';
   }
 }
 
 const plain = (word: string): string => word.normalize('NFKC').replaceAll('’', "'");
 
-function readTokens(text: string, given: readonly GivenPhonemes[]): Token[] {
+/** Finds the tokens outside of ranges with given phonemes, and those ranges. */
+export function readTokens(text: string, pattern: RegExp, given: readonly GivenPhonemes[] = []): Token[] {
   const tokens: Token[] = [];
   let at = 0;
-  const read = (to: number) => {
-    for (const { 0: found, index } of text.slice(at, to).matchAll(tokenPattern))
-      tokens.push({ start: at + index, end: at + index + found.length, text: found, tag: '' });
-    at = to;
-  };
-  for (const { from, to, phonemes } of given) {
-    read(from);
-    tokens.push({ start: from, end: to, text: text.slice(from, to), tag: '', given: phonemes });
+  for (const { from, to, phonemes } of [...given, { from: text.length, to: text.length, phonemes: undefined }]) {
+    for (const { 0: found, index } of text.slice(at, from).matchAll(pattern))
+      tokens.push({ start: at + index, end: at + index + found.length, text: found });
+    if (phonemes !== undefined) tokens.push({ start: from, end: to, text: text.slice(from, to), given: phonemes });
     at = to;
   }
-  read(text.length);
   return tokens;
 }
 
 /** Tags the tokens as the tagger was trained: contractions and compounds are several words for it. */
-function tagTokens(tokens: readonly Token[], tagger: (words: readonly string[]) => string[]): void {
+function tagsOf(tokens: readonly Token[], tagger: Tagger): string[] {
   const pieces: string[] = [];
   const places = tokens.map(({ text }) => {
     const place = pieces.length;
@@ -170,7 +174,7 @@ function tagTokens(tokens: readonly Token[], tagger: (words: readonly string[]) 
     return place;
   });
   const tags = tagger(pieces);
-  for (const [i, token] of tokens.entries()) token.tag = tags[places[i]!]!;
+  return places.map((place) => tags[place]!);
 }
 
 /** Whether the token is one of several single capital letters: "F B I". Letters of a longer list are stressed alike. */
