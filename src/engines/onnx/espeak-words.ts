@@ -1,6 +1,7 @@
 // The words of a text with the phonemes that eSpeak NG gives them, for voices that learned its phonemes; and the words
 // of a text as they are written, for voices that learned letters.
-import { type GivenPhonemes, type PhonemeWord, readTokens, type Token } from '../phonemes/english.ts';
+import type { PhonemeRange } from '../../text.ts';
+import { type PhonemeWord, readTokens, type Token } from '../phonemes/tokens.ts';
 
 const tokenPattern = /[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*['’]?|[;:,.!?…—،、。？！]|(?<=\s)–(?=\s)/gu;
 const marks: Readonly<Record<string, string>> = {
@@ -17,7 +18,7 @@ const marks: Readonly<Record<string, string>> = {
 const spokenOf = ({ text, given }: Token): string => given ?? marks[text] ?? text;
 
 /** Words and marks of pauses; other characters are not spoken. */
-export const toLetterWords = (text: string, given?: readonly GivenPhonemes[]): PhonemeWord[] =>
+export const toLetterWords = (text: string, given?: readonly PhonemeRange[]): PhonemeWord[] =>
   readTokens(text, tokenPattern, given).map((token) => ({
     start: token.start,
     end: token.end,
@@ -27,7 +28,7 @@ export const toLetterWords = (text: string, given?: readonly GivenPhonemes[]): P
 /** `toIpa` converts words between two pauses, because the words before and after one change it. */
 export function toEspeakWords(
   text: string,
-  given: readonly GivenPhonemes[] | undefined,
+  given: readonly PhonemeRange[] | undefined,
   toIpa: (text: string) => string,
 ): PhonemeWord[] {
   const words: PhonemeWord[] = [];

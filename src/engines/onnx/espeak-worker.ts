@@ -1,7 +1,7 @@
 // A process that asks eSpeak NG's library, which the operator has installed, for the phonemes of texts.
 import { serveTasks } from '../../platform/runtime/host-child.ts';
 import { openLibrary } from '../espeak-ng/espeak-library.ts';
-import type { PhonemeWord } from '../phonemes/english.ts';
+import type { PhonemeWord } from '../phonemes/tokens.ts';
 import { toEspeakWords } from './espeak-words.ts';
 import type { PhonemeTask } from './phoneme-worker.ts';
 

@@ -1,7 +1,8 @@
 // A thread that reads the phonemes of texts in one accent, for all voices. It takes about 40 MB.
 import { serveTasks } from '../../platform/runtime/host-child.ts';
 import type { Segment } from '../engine.ts';
-import { openEnglish, type PhonemeWord } from '../phonemes/english.ts';
+import { openEnglish } from '../phonemes/english.ts';
+import type { PhonemeWord } from '../phonemes/tokens.ts';
 import type { Accent } from './kokoro-letters.ts';
 
 export interface PhonemeStart {

@@ -1,6 +1,6 @@
 // Writes English phonemes as eSpeak NG does, because Piper's voices learned its IPA: diphthongs of two letters, long
 // vowels, R after rhotic vowels, weak vowels by their spelling, and the stress of function words.
-import type { PhonemeWord } from '../phonemes/english.ts';
+import type { PhonemeWord } from '../phonemes/tokens.ts';
 import type { Accent } from './kokoro-letters.ts';
 
 const vowels = 'AIOQWYaiuæɑɒɔəɛɜɪʊʌᵊᵻɐ';

@@ -5,7 +5,7 @@ import { Host } from '../../platform/runtime/host.ts';
 import { processLink, threadLink } from '../../platform/runtime/worker-links.ts';
 import type { SpokenPcm } from '../engine.ts';
 import { libraryUsual, missingPackage } from '../espeak-ng/espeak-ng.ts';
-import type { PhonemeWord } from '../phonemes/english.ts';
+import type { PhonemeWord } from '../phonemes/tokens.ts';
 import { toLetterWords } from './espeak-words.ts';
 import type { EspeakStart } from './espeak-worker.ts';
 import { toForeignLetters } from './kokoro-letters.ts';

@@ -97,86 +97,56 @@ const inflections: readonly Inflection[] = [
   },
 ];
 
-export class EnglishLexicon {
-  readonly #first: Table;
-  readonly #second: Table;
-  readonly #accent: Accent;
+/** What a function word depends on; `entry` reads another word in the same place. */
+type FunctionWord = WordInContext & { entry: (word: string, tag?: string) => string | undefined };
 
-  /** The first table is checked by people, the second one is not. Readings by part of speech are JSON. */
-  constructor(first: Table, second: Table, accent: Accent) {
-    this.#first = first;
-    this.#second = second;
-    this.#accent = accent;
-  }
+const functionWords = new Map<string, (word: FunctionWord) => string | undefined>(
+  Object.entries({
+    a: ({ tag }) => (tag === 'DT' ? 'ɐ' : 'ˈA'),
+    an: () => 'ɐn',
+    am: ({ word, isBeforeVowel, entry }) => (word === 'am' && isBeforeVowel !== undefined ? 'ɐm' : entry('am')),
+    by: ({ tag }) => (tag.startsWith('RB') ? 'bˈI' : undefined),
+    i: ({ tag }) => (tag === 'PRP' ? 'ˌI' : undefined),
+    in: ({ tag, isBeforeVowel }) => (isBeforeVowel === undefined || tag !== 'IN' ? 'ˈɪn' : 'ɪn'),
+    the: ({ isBeforeVowel }) => (isBeforeVowel ? 'ði' : 'ðə'),
+    to: ({ isBeforeVowel, entry }) => (isBeforeVowel === undefined ? entry('to') : isBeforeVowel ? 'tʊ' : 'tə'),
+    used: ({ tag, isBeforeTo, entry }) => entry('used', isBeforeTo && /^(VBD|JJ)$/.test(tag) ? 'VBD' : 'DEFAULT'),
+    vs: ({ entry }) => entry('versus'),
+  } satisfies Record<string, (word: FunctionWord) => string | undefined>),
+);
 
+export type EnglishLexicon = ReturnType<typeof createLexicon>;
+
+/** The first table is checked by people, the second one is not. Readings by part of speech are JSON. */
+export function createLexicon(first: Table, second: Table, accent: Accent) {
   /** Undefined if the lexicon has neither the word nor a form of which it is an inflection. */
-  read({ word, ...context }: WordInContext): string | undefined {
-    const special = this.#readFunctionWord(word, context);
+  function read({ word, ...context }: WordInContext): string | undefined {
+    const [isUpper, lower] = [word === word.toUpperCase(), word.toLowerCase()];
+    const entry = (other: string, tag = context.tag) => readEntry(other, { ...context, tag });
+    const isName = isUpper && context.tag.startsWith('NN');
+    const special = isName ? undefined : functionWords.get(lower)?.({ word, ...context, entry });
     if (special !== undefined) return special;
-    const isCapitals = word === word.toUpperCase() && word !== word.toLowerCase();
-    const form = this.#has(word) ? word : this.#inLowerCase(word, context);
-    const stress = isCapitals ? stressFully : word === word.toLowerCase() ? (as: string) => as : stressCapitalized;
-    const found = this.#entry(form, context) ?? this.#readOwner(form, context) ?? this.#readInflected(form, context);
-    return found === undefined ? undefined : stress(found);
-  }
-
-  /** The name of a letter; undefined for other characters. */
-  nameOf(letter: string): string | undefined {
-    if (!/^[a-z]$/i.test(letter)) return undefined;
-    return letter === 'A' || letter === 'a' ? 'ˈA' : this.#first(letter.toUpperCase());
-  }
-
-  #readFunctionWord(word: string, context: Context): string | undefined {
-    const { tag, isBeforeVowel, isBeforeTo } = context;
-    const isName = tag.startsWith('NN');
-    switch (word === word.toUpperCase() && isName ? '' : word.toLowerCase()) {
-      case 'a':
-        return tag === 'DT' ? 'ɐ' : 'ˈA';
-      case 'an':
-        return 'ɐn';
-      case 'am':
-        return word === 'am' && isBeforeVowel !== undefined ? 'ɐm' : this.#entry('am', context);
-      case 'by':
-        return tag.startsWith('RB') ? 'bˈI' : undefined;
-      case 'i':
-        return tag === 'PRP' ? 'ˌI' : undefined;
-      case 'in':
-        return isBeforeVowel === undefined || tag !== 'IN' ? 'ˈɪn' : 'ɪn';
-      case 'the':
-        return isBeforeVowel ? 'ði' : 'ðə';
-      case 'to':
-        if (isBeforeVowel === undefined) return this.#entry('to', context);
-        return isBeforeVowel ? 'tʊ' : 'tə';
-      case 'used':
-        return this.#entry('used', {
-          tag: isBeforeTo && /^(VBD|JJ)$/.test(tag) ? 'VBD' : 'DEFAULT',
-          isBeforeVowel: false,
-        });
-      case 'vs':
-        return this.#entry('versus', context);
-      default:
-        return undefined;
-    }
+    const form = find(word) === undefined ? inLowerCase(word, context) : word;
+    const found = entry(form) ?? readOwner(form, context) ?? readInflected(form, context);
+    if (found === undefined || word === lower) return found;
+    return isUpper ? stressFully(found) : stressCapitalized(found);
   }
 
   /** The form of a capitalized word, or of a word in capitals, that the lexicon may have. */
-  #inLowerCase(word: string, context: Context): string {
+  function inLowerCase(word: string, context: Context): string {
     const lower = word.toLowerCase();
     const isPlainCase = word === word.toUpperCase() || word.slice(1) === lower.slice(1);
     // A short name such as "Ames" is not the plural of a common word.
     const isShortName = context.tag === 'NNP' && word.length <= 7;
-    const isKnown = () => this.#has(lower) || this.#readInflected(lower, context) !== undefined;
+    const isKnown = () => (find(lower) ?? readInflected(lower, context)) !== undefined;
     return isPlainCase && !isShortName && isKnown() ? lower : word;
   }
 
-  #find = (word: string): string | undefined =>
-    names.get(word.toLowerCase())?.split(' ')[this.#accent === 'US' ? 0 : 1] ??
-    lookUp(this.#first, word) ??
-    lookUp(this.#second, word);
-  #has = (word: string): boolean => this.#find(word) !== undefined;
+  const find = (word: string): string | undefined =>
+    names.get(word.toLowerCase())?.split(' ')[accent === 'US' ? 0 : 1] ?? lookUp(first, word) ?? lookUp(second, word);
 
-  #entry(word: string, { tag, isBeforeVowel }: Pick<Context, 'tag' | 'isBeforeVowel'>): string | undefined {
-    const found = this.#find(word);
+  function readEntry(word: string, { tag, isBeforeVowel }: Context): string | undefined {
+    const found = find(word);
     if (!found?.startsWith('{')) return found;
     const readings: Exclude<Reading, string> = JSON.parse(found);
     if (isBeforeVowel === undefined && readings.None) return readings.None;
@@ -185,19 +155,27 @@ export class EnglishLexicon {
   }
 
   /** "James'" and "boys'". */
-  #readOwner(word: string, context: Context): string | undefined {
+  function readOwner(word: string, context: Context): string | undefined {
     if (!word.endsWith("'")) return undefined;
-    return this.#entry(`${word}s`, context) ?? this.#entry(word.slice(0, -1), context);
+    return readEntry(`${word}s`, context) ?? readEntry(word.slice(0, -1), context);
   }
 
-  #readInflected(word: string, context: Context): string | undefined {
+  function readInflected(word: string, context: Context): string | undefined {
     const { stems, inflect } = inflections.find(({ form }) => form.test(word)) ?? { stems: [] };
-    for (const [ending, replacement] of stems) {
-      const stem = ending.test(word) && this.#entry(word.replace(ending, replacement), context);
-      if (stem) return inflect!(stem, this.#accent);
+    for (const [ending, letter] of stems) {
+      const stem = ending.test(word) && readEntry(word.replace(ending, letter), context);
+      if (stem) return inflect!(stem, accent);
     }
     return undefined;
   }
+
+  /** The name of a letter; undefined for other characters. */
+  function nameOf(letter: string): string | undefined {
+    if (!/^[a-z]$/i.test(letter)) return undefined;
+    return letter === 'A' || letter === 'a' ? 'ˈA' : first(letter.toUpperCase());
+  }
+
+  return { read, nameOf };
 }
 
 /** An entry also stands for the same word with its first letter in the other case. */

@@ -5,11 +5,21 @@
 import { join } from 'node:path';
 import anyAscii from 'any-ascii';
 import { toRows } from '../../platform/keyed-rows.ts';
-import { type Accent, balance, EnglishLexicon, stressLast, weaken, withS } from './english-lexicon.ts';
+import type { PhonemeRange } from '../../text.ts';
+import {
+  type Accent,
+  balance,
+  createLexicon,
+  type EnglishLexicon,
+  stressLast,
+  weaken,
+  withS,
+} from './english-lexicon.ts';
 import { type EnglishFile, englishFiles } from './english-tables.ts';
 import { createTagger, type Tagger } from './part-of-speech.ts';
 import { openTable, type Table } from './sorted-table.ts';
 import { openSpellingNet, type SpellingNet } from './spelling-net.ts';
+import { type PhonemeWord, readTokens, type Token } from './tokens.ts';
 
 // Converts ARPAbet symbols, in which the CMU Pronouncing Dictionary is written, to phonemes in Misaki's notation.
 
@@ -45,21 +55,7 @@ export function fromArpabet(symbols: string): string {
   );
 }
 
-/** A word or a punctuation mark: its range in the text (UTF-16) and its phonemes. */
-export interface PhonemeWord {
-  start: number;
-  end: number;
-  phonemes: string;
-}
-
-/** Phonemes that replace those of a range of the text. */
-export interface GivenPhonemes {
-  from: number;
-  to: number;
-  phonemes: string;
-}
-
-export type EnglishPhonemes = (text: string, given?: readonly GivenPhonemes[]) => PhonemeWord[];
+export type EnglishPhonemes = (text: string, given?: readonly PhonemeRange[]) => PhonemeWord[];
 
 const letters = String.raw`\p{L}\p{M}*`;
 const tokenPattern = new RegExp(
@@ -88,18 +84,10 @@ const digits = ['zero', 'one', 'two', 'three', 'four', 'five', 'six', 'seven', '
 const contraction = /^(.+?)(n['’]t|['’](?:s|re|ve|ll|d|m))$/i;
 const unknownKeptMax = 2_000;
 
-/** A word or a sign of a text, or a range of it whose phonemes are given. */
-export interface Token {
-  start: number;
-  end: number;
-  text: string;
-  given?: string;
-}
-
 /** Opens the files of a folder (english-tables.ts). */
 export function openEnglish(folder: string, accent: Accent): EnglishPhonemes {
   const pathOf = (is: EnglishFile['is']) => join(folder, englishFiles(accent).find((file) => file.is === is)!.as);
-  const lexicon = new EnglishLexicon(openTable(pathOf('gold')), openTable(pathOf('silver')), accent);
+  const lexicon = createLexicon(openTable(pathOf('gold')), openTable(pathOf('silver')), accent);
   const tag = createTagger(openTable(pathOf('tagger')));
   const pronounceUnknown = openUnknown(pathOf, lexicon, accent);
 
@@ -118,7 +106,7 @@ export function openEnglish(folder: string, accent: Accent): EnglishPhonemes {
     return balance(read).join('');
   }
 
-  return (text, given = []) => {
+  return (text, given) => {
     const tokens = readTokens(text, tokenPattern, given);
     const tags = tagsOf(tokens, tag);
     const words: PhonemeWord[] = [];
@@ -148,19 +136,6 @@ export function openEnglish(folder: string, accent: Accent): EnglishPhonemes {
 }
 
 const plain = (word: string): string => word.normalize('NFKC').replaceAll('’', "'");
-
-/** Finds the tokens outside of ranges with given phonemes, and those ranges. */
-export function readTokens(text: string, pattern: RegExp, given: readonly GivenPhonemes[] = []): Token[] {
-  const tokens: Token[] = [];
-  let at = 0;
-  for (const { from, to, phonemes } of [...given, { from: text.length, to: text.length, phonemes: undefined }]) {
-    for (const { 0: found, index } of text.slice(at, from).matchAll(pattern))
-      tokens.push({ start: at + index, end: at + index + found.length, text: found });
-    if (phonemes !== undefined) tokens.push({ start: from, end: to, text: text.slice(from, to), given: phonemes });
-    at = to;
-  }
-  return tokens;
-}
 
 /** Tags the tokens as the tagger was trained: contractions and compounds are several words for it. */
 function tagsOf(tokens: readonly Token[], tagger: Tagger): string[] {
