@@ -57,8 +57,8 @@ export async function* speakPart(
   // Most of the silence at the end is never computed.
   const soundEnd = Math.ceil(starts[soundingRange(phonemes).end]!) - toFrames(model.earlySeconds - marginSeconds);
   const expected = frames - soundEnd > toFrames(tailSeconds) ? soundEnd : frames;
-  const sound = new TrimmedSound(frame * frameSamples, sampleRateHz, how.level);
-  const times = how.timings ? new WordTimes(words, utterance, model, sound, startSeconds) : undefined;
+  const sound = trimSound(frame * frameSamples, sampleRateHz, how.level);
+  const timesUntil = timeWords(how.timings ? words : [], utterance, model, sound, startSeconds);
   for (let n = 0; !sound.isComplete; n++) {
     const end = frame < expected ? expected : frames;
     const window = toFrames(windowSeconds[n] ?? windowSeconds.at(-1)!);
@@ -67,7 +67,7 @@ export async function* speakPart(
     const floats = sound.add(await utterance.render(from, frame), frame >= expected, frame === frames);
     const samples = toSamples(floats);
     if (!samples) throw new Error('the model gave samples that are not numbers');
-    const timed = times?.until(sound.isComplete) ?? [];
+    const timed = timesUntil(sound.isComplete);
     if (samples.length > 0 || timed.length > 0)
       yield {
         samples,
@@ -78,140 +78,113 @@ export async function* speakPart(
   }
 }
 
-/** Cuts the silence around the sound, and knows where the sound is. Positions count from the first frame. */
-class TrimmedSound {
-  readonly #rateHz: number;
-  readonly #level: number;
-  readonly #origin: number;
+type TrimmedSound = ReturnType<typeof trimSound>;
+
+/** Cuts the silence around the sound, and knows where the sound is. Positions count from `origin`, the first frame. */
+function trimSound(origin: number, rateHz: number, level: number) {
+  const toCount = (seconds: number) => Math.round(seconds * rateHz);
   /** All samples so far. */
-  #samples = new Float32Array(0);
-  #length = 0;
+  let samples = new Float32Array(0);
+  let length = 0;
   /** Position of the first sample that was returned; undefined until there is sound. */
-  #begin: number | undefined;
-  #returned = 0;
-  #loudEnd = 0;
-  #energy = 0;
-  /** Whether the last sample was returned. */
-  isComplete = false;
+  let begin: number | undefined;
+  let returned = 0;
+  let loudEnd = 0;
+  let energy = 0;
+  let isComplete = false;
 
-  constructor(origin: number, rateHz: number, level: number) {
-    this.#origin = origin;
-    this.#rateHz = rateHz;
-    this.#level = level;
-  }
-
-  /**
-   * Adds samples, and returns those that are certain to be in the result. If the sound may end, it is complete as soon as
-   * the silence after it is as long as the tail.
-   */
-  add(added: Float32Array, mayEnd: boolean, isLast: boolean): Float32Array {
-    const from = this.#length;
-    this.#append(added);
-    for (let i = from; i < this.#length; i++) {
-      const value = Math.abs(this.#samples[i]!);
-      this.#energy += value * value;
-      if (value < this.#level) continue;
-      this.#begin ??= Math.max(0, i - Math.round(leadSeconds * this.#rateHz));
-      this.#loudEnd = i + 1;
+  function append(added: Float32Array): void {
+    if (length + added.length > samples.length) {
+      const longer = new Float32Array(2 * (length + added.length));
+      longer.set(samples.subarray(0, length));
+      samples = longer;
     }
-    const end = this.#loudEnd + Math.round(tailSeconds * this.#rateHz);
-    this.isComplete = isLast || (mayEnd && this.#begin !== undefined && end <= this.#length);
-    if (this.#begin === undefined) return new Float32Array(0);
-    const start = this.#begin + this.#returned;
-    if (!this.isComplete) {
-      this.#returned = this.#loudEnd - this.#begin;
-      return this.#samples.slice(start, this.#loudEnd);
-    }
-    const rest = new Float32Array(end - start);
-    rest.set(this.#samples.subarray(start, Math.min(end, this.#length)));
-    const fade = Math.round(fadeSeconds * this.#rateHz);
-    for (let i = 1; i <= fade; i++) rest[rest.length - i]! *= (i - 1) / fade;
-    this.#returned = end - this.#begin;
-    return rest;
+    samples.set(added, length);
+    length += added.length;
   }
 
-  #append(added: Float32Array): void {
-    if (this.#length + added.length > this.#samples.length) {
-      const longer = new Float32Array(2 * (this.#length + added.length));
-      longer.set(this.#samples.subarray(0, this.#length));
-      this.#samples = longer;
-    }
-    this.#samples.set(added, this.#length);
-    this.#length += added.length;
+  function energyOf(from: number, to: number): number {
+    let sum = 0;
+    for (let i = from - origin; i < to - origin; i++) sum += (samples[i] ?? 0) ** 2;
+    return sum;
   }
 
-  /** Number of samples up to which the sound is known. */
-  get end(): number {
-    return this.#origin + this.#length;
-  }
+  return {
+    /** Whether the last sample was returned. */
+    get isComplete() {
+      return isComplete;
+    },
 
-  /** Seconds in the result; `at` counts samples from the start of the utterance. */
-  toSeconds(at: number): number {
-    const position = at - this.#origin - (this.#begin ?? 0);
-    return Math.max(0, Math.min(position, this.#returned)) / this.#rateHz;
-  }
+    /** Number of samples up to which the sound is known. */
+    get end() {
+      return origin + length;
+    },
 
-  /** Moves the end of a word back over silence. */
-  quietFrom(from: number, to: number): number {
-    const step = Math.round(stepSeconds * this.#rateHz);
-    const quiet = (quietShare ** 2 * this.#energy * step) / Math.max(1, this.#length);
-    let end = Math.min(to, this.end);
-    while (end - step > from + step && this.#energyOf(end - step, end) < quiet) end -= step;
-    return end;
-  }
+    /**
+     * Adds samples, and returns those that are certain to be in the result. If the sound may end, it is complete as soon
+     * as the silence after it is as long as the tail.
+     */
+    add(added: Float32Array, mayEnd: boolean, isLast: boolean): Float32Array {
+      const from = length;
+      append(added);
+      for (let i = from; i < length; i++) {
+        const value = Math.abs(samples[i]!);
+        energy += value * value;
+        if (value < level) continue;
+        begin ??= Math.max(0, i - toCount(leadSeconds));
+        loudEnd = i + 1;
+      }
+      const end = loudEnd + toCount(tailSeconds);
+      isComplete = isLast || (mayEnd && begin !== undefined && end <= length);
+      if (begin === undefined) return new Float32Array(0);
+      const start = begin + returned;
+      returned = (isComplete ? end : loudEnd) - begin;
+      if (!isComplete) return samples.slice(start, loudEnd);
+      const rest = new Float32Array(end - start);
+      rest.set(samples.subarray(start, Math.min(end, length)));
+      const fade = toCount(fadeSeconds);
+      for (let i = 1; i <= fade; i++) rest[rest.length - i]! *= (i - 1) / fade;
+      return rest;
+    },
 
-  #energyOf(from: number, to: number): number {
-    let energy = 0;
-    for (let i = from - this.#origin; i < to - this.#origin; i++) energy += (this.#samples[i] ?? 0) ** 2;
-    return energy;
-  }
+    /** Seconds in the result; `at` counts samples from the start of the utterance. */
+    toSeconds: (at: number): number => Math.max(0, Math.min(at - origin - (begin ?? 0), returned)) / rateHz,
+
+    /** Moves the end of a word back over silence. */
+    quietFrom(from: number, to: number): number {
+      const step = toCount(stepSeconds);
+      const quiet = (quietShare ** 2 * energy * step) / Math.max(1, length);
+      let end = Math.min(to, origin + length);
+      while (end - step > from + step && energyOf(end - step, end) < quiet) end -= step;
+      return end;
+    },
+  };
 }
 
-/** The times of words, in order, as soon as their sound is known. */
-class WordTimes {
-  readonly #words: readonly SpokenWord[];
-  readonly #sound: TrimmedSound;
-  readonly #startSeconds: number;
-  readonly #toSample: (phoneme: number) => number;
-  #next = 0;
-
-  constructor(
-    words: readonly SpokenWord[],
-    { starts, frameSamples }: Utterance,
-    { earlySeconds, sampleRateHz }: FamilyModel,
-    sound: TrimmedSound,
-    startSeconds: number,
-  ) {
-    this.#words = words;
-    this.#sound = sound;
-    this.#startSeconds = startSeconds;
-    const early = earlySeconds * sampleRateHz;
-    this.#toSample = (phoneme) =>
-      Math.max(0, Math.round(starts[Math.min(phoneme, starts.length - 1)]! * frameSamples - early));
-  }
-
-  /** The words whose sound is known; at the end, all other words. */
-  until(isEnd: boolean): WordTime[] {
+/** Returns the times of words, in order, as soon as their sound is known; at the end, those of all other words. */
+function timeWords(
+  words: readonly SpokenWord[],
+  { starts, frameSamples }: Utterance,
+  { earlySeconds, sampleRateHz }: FamilyModel,
+  sound: TrimmedSound,
+  startSeconds: number,
+): (isEnd: boolean) => WordTime[] {
+  const toSample = (phoneme: number) =>
+    Math.max(0, Math.round(starts[Math.min(phoneme, starts.length - 1)]! * frameSamples - earlySeconds * sampleRateHz));
+  /** A space is shared by its neighbours. */
+  const toMiddle = (space: number) => Math.round((toSample(space) + toSample(space + 1)) / 2);
+  let next = 0;
+  return (isEnd) => {
     const times: WordTime[] = [];
-    for (let word = this.#words[this.#next]; word; word = this.#words[++this.#next]) {
+    for (let word = words[next]; word; word = words[++next]) {
       const { from, to, first, end, isBeforeSpace, isBeforePause } = word;
-      const isAfterSpace = this.#words[this.#next - 1]?.isBeforeSpace ?? false;
-      // A space is shared by its neighbours.
-      const start = isAfterSpace ? this.#middle(first - 1, first) : this.#toSample(first);
-      const stated = isBeforeSpace ? this.#middle(end, end + 1) : this.#toSample(end);
-      if (!isEnd && stated > this.#sound.end) break;
-      const stop = isBeforePause ? this.#sound.quietFrom(start, stated) : stated;
-      times.push({
-        from,
-        to,
-        startSeconds: this.#startSeconds + this.#sound.toSeconds(start),
-        endSeconds: this.#startSeconds + this.#sound.toSeconds(stop),
-      });
+      const start = words[next - 1]?.isBeforeSpace ? toMiddle(first - 1) : toSample(first);
+      const stated = isBeforeSpace ? toMiddle(end) : toSample(end);
+      if (!isEnd && stated > sound.end) break;
+      const stop = isBeforePause ? sound.quietFrom(start, stated) : stated;
+      const [startsAt, endsAt] = [start, stop].map((at) => startSeconds + sound.toSeconds(at));
+      times.push({ from, to, startSeconds: startsAt!, endSeconds: endsAt! });
     }
     return times;
-  }
-
-  #middle(one: number, other: number): number {
-    return Math.round((this.#toSample(one) + this.#toSample(other)) / 2);
-  }
+  };
 }
