@@ -1,7 +1,7 @@
 // Tests how an utterance is computed in windows: each frame once, no more silence than is sent, and parts of a model that
 // see their neighbours give the same frames as at once. The models here are formulas.
 import { describe, expect, test } from 'vitest';
-import { cutFrames, KeptFrames } from '../../src/engines/onnx/kept-frames.ts';
+import { cutFrames, keepFrames } from '../../src/engines/onnx/kept-frames.ts';
 import { speakPart } from '../../src/engines/onnx/utterance-sound.ts';
 import { joinPcm } from './open-guard.ts';
 
@@ -72,7 +72,7 @@ describe('a part that sees its neighbours', () => {
 
   test.each([1, 2])('gives the same frames as at once, and computes few twice, in steps of %d', async (step) => {
     let computed = 0;
-    const kept = new KeptFrames({
+    const kept = keepFrames({
       frames,
       context,
       columns,
@@ -93,7 +93,7 @@ describe('a part that sees its neighbours', () => {
       [95, 101],
     ];
     for (const [from, to] of ranges)
-      expect(await kept.range(from!, to!)).toEqual(cutFrames(whole, columns * from!, columns * to!));
+      expect(await kept(from!, to!)).toEqual(cutFrames(whole, columns * from!, columns * to!));
     expect(computed).toBeLessThanOrEqual(frames + 10 * (context + step));
   });
 });

@@ -72,37 +72,29 @@ export async function importVoice(brought: BroughtVoice): Promise<readonly strin
   const stage = await openLockedFolder(voices, stageName);
   try {
     const folder = isFile ? dirname(path) : path;
-    const near =
-      isFolder || isFile
-        ? readdirSync(folder)
-            .filter((name) => archiveForm.test(name))
-            .sort()
-        : [];
-    const archives = isFolder || isFile ? near.map((name) => join(folder, name)) : [path];
-    archives.push(...parts);
+    const isUnpacked = isFolder || isFile;
+    const near = isUnpacked
+      ? readdirSync(folder)
+          .filter((name) => archiveForm.test(name))
+          .sort()
+      : [];
+    const archives = [...(isUnpacked ? near.map((name) => join(folder, name)) : [path]), ...parts];
     const unpacked = join(stage.path, unpackedName);
     makeFolder(unpacked);
-    const roots = isFolder || isFile ? [folder] : [];
+    const roots = isUnpacked ? [folder] : [];
     for (const archive of archives.slice(0, archivesMax)) {
       const to = join(unpacked, basename(archive));
       await unpackArchive({ archive, to, signal: brought.signal });
       roots.push(to);
     }
     // The voice is in the first root that has one; the others may have one besides what it needs.
-    const listed = roots.map((root) => {
-      const form = isFile && root === folder ? '*' : shallow;
-      return globSync(form, { cwd: root })
-        .map((name) => join(root, name))
-        .sort();
+    const files = roots.flatMap((root) => {
+      const names = globSync(isFile && root === folder ? '*' : shallow, { cwd: root });
+      return names.map((name) => join(root, name)).sort();
     });
-    const files = listed.flat();
     files.unshift(...(await joinParts(files.toSorted(), unpacked)));
-    const models = isFile
-      ? await findModels([path.replace(/\.json$/, '')], true)
-      : await findModels(
-          files,
-          archives.some((name) => archiveForm.test(name)),
-        );
+    const isOwn = isFile || archives.some((name) => archiveForm.test(name));
+    const models = await findModels(isFile ? [path.replace(/\.json$/, '')] : files, isOwn);
     if (isFile && models.length === 0) throw refuse(`${path} is a model of a kind that Sonant does not know`);
     if (models.length > 1 && brought.name !== undefined)
       throw refuse(`${path} has ${models.length} voices; import them without --name, or one by one`);

@@ -14,39 +14,21 @@ export interface LocalPart {
   compute(from: number, to: number): Promise<Values>;
 }
 
-export class KeptFrames {
-  readonly #part: LocalPart;
-  readonly #columns: number;
-  #kept: Values = { data: new Float32Array(0), dims: [1, 0, 0] };
-  #from = 0;
-  #to = 0;
-
-  constructor(part: LocalPart) {
-    this.#part = part;
-    this.#columns = part.columns ?? 1;
-  }
-
-  /** The results of a range, which begins and ends no earlier than the range before. */
-  async range(from: number, to: number): Promise<Values> {
-    const { frames, context, step = 1, compute } = this.#part;
-    if (to > this.#to) {
-      const added = Math.max(from, this.#to);
+/** Returns the results of a range, which begins and ends no earlier than the range before. */
+export function keepFrames({ frames, context, step = 1, columns = 1, compute }: LocalPart) {
+  let kept: Values & { from: number; to: number } = { data: new Float32Array(0), dims: [1, 0, 0], from: 0, to: 0 };
+  const cut = (values: Values, from: number, to: number) => cutFrames(values, columns * from, columns * to);
+  return async (from: number, to: number): Promise<Values> => {
+    if (to > kept.to) {
+      const added = Math.max(from, kept.to);
       const first = step * Math.max(0, Math.floor((added - context) / step));
       const end = Math.min(frames, step * Math.ceil((to + context) / step));
-      const right = this.#cut(await compute(first, end), added - first, to - first);
-      this.#kept =
-        this.#to > from ? join(this.#cut(this.#kept, from - this.#from, this.#to - this.#from), right) : right;
-      this.#from = from;
-      this.#to = to;
+      const right = cut(await compute(first, end), added - first, to - first);
+      const all = kept.to > from ? join(cut(kept, from - kept.from, kept.to - kept.from), right) : right;
+      kept = { ...all, from, to };
     }
-    return this.#cut(this.#kept, from - this.#from, to - this.#from);
-  }
-
-  /** The samples of a range, which are the columns of each frame. */
-  samples = async (from: number, to: number): Promise<Float32Array> => (await this.range(from, to)).data;
-
-  #cut = (values: Values, from: number, to: number): Values =>
-    cutFrames(values, this.#columns * from, this.#columns * to);
+    return cut(kept, from - kept.from, to - kept.from);
+  };
 }
 
 /** A range of the last dimension. */

@@ -10,7 +10,7 @@ import { Failure } from '../../platform/errors.ts';
 import { faulty, framesPerDuration, openFront } from './durations.ts';
 import type { Family, FamilyModel, FoundSpeaker, Vocabulary } from './family.ts';
 import { toFloatConvolutions } from './float-convolutions.ts';
-import { cutFrames, KeptFrames } from './kept-frames.ts';
+import { cutFrames, keepFrames } from './kept-frames.ts';
 import { type OnnxModel, type OnnxValue, value } from './onnx-file.ts';
 import type { Inputs, OpenGraph, RuntimeStart, Session } from './onnx-runtime.ts';
 import { openStages } from './staged-graph.ts';
@@ -186,7 +186,7 @@ export const kokoro: Family = {
       const fixed = { ...asked, ...Object.fromEntries(statistics) };
       const run = (part: Session, inputs: Readonly<Record<string, Inputs>>) => part.run({ ...fixed, ...inputs });
       const cut = (name: string, first: number, end: number) => ({ [name]: cutFrames(begun[name]!, first, end) });
-      const blocksMade = new KeptFrames({
+      const blocksMade = keepFrames({
         frames,
         context: blockContext,
         step: framesPerDuration,
@@ -198,30 +198,30 @@ export const kokoro: Family = {
       });
       /** The source of the last range, which includes the frames that the last stage needs. */
       let sourceMade = { first: 0, values: begun[pitch]! };
-      const stageMade = new KeptFrames({
+      const stageMade = keepFrames({
         frames,
         context: stageContext,
         columns: stageColumns,
         async compute(first, end) {
           const { [source]: values } = await run(sourcePart, { ...cut(pitch, first, end), ...cut(phases, first, end) });
           sourceMade = { first, values: values! };
-          const inputs = { [blocks]: await blocksMade.range(first, end), [source]: values! };
+          const inputs = { [blocks]: await blocksMade(first, end), [source]: values! };
           return (await run(stagePart, inputs))[stage]!;
         },
       });
-      const sound = new KeptFrames({
+      const sound = keepFrames({
         frames,
         context: lastContext,
         columns: frameSamples,
         async compute(first, end) {
-          const staged = await stageMade.range(first, end);
+          const staged = await stageMade(first, end);
           const [left, right] = [first, end].map((frame) => sourceColumns * (frame - sourceMade.first));
           // There is one place more than columns.
           const inputs = { [stage]: staged, [source]: cutFrames(sourceMade.values, left!, right! + 1) };
           return (await run(lastPart, inputs))[samples]!;
         },
       });
-      return { frames, frameSamples, starts, render: sound.samples };
+      return { frames, frameSamples, starts, render: async (from, to) => (await sound(from, to)).data };
     };
     return { sampleRateHz, earlySeconds: 0.075, windowSeconds, begin };
   },

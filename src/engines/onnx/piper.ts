@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 import { Failure } from '../../platform/errors.ts';
 import { timeSounds } from './durations.ts';
 import type { DescribedModel, Family, FamilyModel, FoundModel, SpeakerShare } from './family.ts';
-import { KeptFrames } from './kept-frames.ts';
+import { keepFrames } from './kept-frames.ts';
 import { findDurations, type OnnxModel, type OnnxNode, value } from './onnx-file.ts';
 import type { Inputs, OpenGraph } from './onnx-runtime.ts';
 import { configName, type PiperConfig, readPiperConfig } from './piper-config.ts';
@@ -225,7 +225,7 @@ async function openParts(model: OnnxModel, openGraph: OpenGraph, config: PiperCo
       return { data, dims: [1, channels, width] };
     }
 
-    const flowed = new KeptFrames({
+    const flowed = keepFrames({
       frames,
       context: flowReach,
       async compute(first, end) {
@@ -233,14 +233,14 @@ async function openParts(model: OnnxModel, openGraph: OpenGraph, config: PiperCo
         return (await flow.run({ [cuts.frames]: draw(first, end), [cuts.mask]: mask, ...voice }))[cuts.decoded]!;
       },
     });
-    const sound = new KeptFrames({
+    const sound = keepFrames({
       frames,
       context: decoderReach,
       columns: frameSamples,
       compute: async (first, end) =>
-        (await decoder.run({ [cuts.decoded]: await flowed.range(first, end), ...voice }))[output!]!,
+        (await decoder.run({ [cuts.decoded]: await flowed(first, end), ...voice }))[output!]!,
     });
-    return { frames, frameSamples, starts, render: sound.samples };
+    return { frames, frameSamples, starts, render: async (from, to) => (await sound(from, to)).data };
   };
   return begin;
 }
