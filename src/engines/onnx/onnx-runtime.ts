@@ -81,10 +81,7 @@ export async function compileRuntime(entry: string): Promise<WasmModule> {
   return webAssembly.compile(await readFile(join(dirname(entry), 'ort-wasm-simd-threaded.wasm')));
 }
 
-export interface GraphHow {
-  threads?: number;
-}
-export type OpenGraph = (model: Uint8Array, how?: GraphHow) => Promise<Session>;
+export type OpenGraph = (model: Uint8Array, how?: { threads: number }) => Promise<Session>;
 
 /**
  * Opens the runtime in a worker. A graph uses one thread, because more workers speak faster than more threads.
@@ -103,7 +100,7 @@ export async function openRuntime(start: RuntimeStart, beforeRun = async () => {
     enableCpuMemArena: false,
     extra: { session: { intra_op: { allow_spinning: '0' } } },
   };
-  return async (model, { threads = 1 } = {}) => {
+  return async (model, { threads } = { threads: 1 }) => {
     const asked = { ...options, intraOpNumThreads: threads };
     const session = await (library as Library).InferenceSession.create(model, asked);
     const { Tensor } = library as Library;

@@ -25,10 +25,10 @@ const punctuation = /^[;:,.!?—…"“”()]+$/;
 const pause = /^[;:,.!?—…]/;
 
 /** Parts of at most `phonemesMax` phonemes; they end after a pause, or else after a word. */
-function toSpokenParts(text: string, words: readonly PhonemeWord[], phonemesMax: number): SpokenPart[] {
+function toSpokenParts(text: string, words: readonly PhonemeWord[]): SpokenPart[] {
   const parts: SpokenPart[] = [];
-  for (let left = words.flatMap((word) => splitWord(word, phonemesMax)); left.length > 0; ) {
-    const count = countThatFit(left, phonemesMax);
+  for (let left = words.flatMap(splitWord); left.length > 0; ) {
+    const count = countThatFit(left);
     const part = toPart(text, left.slice(0, count));
     if (part.words.length > 0) parts.push(part);
     left = left.slice(count);
@@ -37,7 +37,7 @@ function toSpokenParts(text: string, words: readonly PhonemeWord[], phonemesMax:
 }
 
 /** Splits an endless word, and its range with it. */
-function splitWord(word: PhonemeWord, phonemesMax: number): PhonemeWord[] {
+function splitWord(word: PhonemeWord): PhonemeWord[] {
   const { start, end, phonemes } = word;
   const count = Math.ceil(phonemes.length / phonemesMax);
   if (count < 2) return [word];
@@ -49,7 +49,7 @@ function splitWord(word: PhonemeWord, phonemesMax: number): PhonemeWord[] {
   }));
 }
 
-function countThatFit(words: readonly PhonemeWord[], phonemesMax: number): number {
+function countThatFit(words: readonly PhonemeWord[]): number {
   let length = 0;
   let afterPause = 0;
   for (const [n, { phonemes }] of words.entries()) {
@@ -162,12 +162,11 @@ export function openVoiceHost(
   /** The group of the workers that read so; undefined if no worker is needed. */
   function readerOf(model: string, reading: Reading): string | undefined {
     if (reading.by === 'letters') return undefined;
-    const group = reading.by === 'english' ? reading.accent : `espeak ${reading.voice}`;
-    const isEnglish = reading.by === 'english';
-    readers.set(
-      group,
-      isEnglish ? { folder: folderOf(model), accent: reading.accent } : { library: libraryUsual, voice: reading.voice },
-    );
+    const [group, start] =
+      reading.by === 'english'
+        ? [reading.accent, { folder: folderOf(model), accent: reading.accent }]
+        : [`espeak ${reading.voice}`, { library: libraryUsual, voice: reading.voice }];
+    readers.set(group, start);
     return group;
   }
   async function read(model: string, reading: Reading, task: PhonemeTask, signal: AbortSignal) {
@@ -175,25 +174,21 @@ export function openVoiceHost(
     if (group === undefined) return toLetterWords(task.text, task.phonemes);
     try {
       const [words = []] = await Array.fromAsync(phonemes.run(task, signal, { group }));
-      if (reading.by === 'english')
-        return reading.notation === 'piper' ? toPiperIpa(words, task.text, reading.accent) : words;
-      const isKokoro = reading.by === 'espeak' && reading.notation === 'kokoro';
-      return isKokoro ? words.map((word) => ({ ...word, phonemes: toForeignLetters(word.phonemes) })) : words;
+      if (reading.by === 'english' && reading.notation === 'piper') return toPiperIpa(words, task.text, reading.accent);
+      if (reading.by !== 'espeak' || reading.notation !== 'kokoro') return words;
+      return words.map((word) => ({ ...word, phonemes: toForeignLetters(word.phonemes) }));
     } catch (error) {
       const missing = reading.by === 'espeak' && missingPackage(String(toFailure(error).cause));
       if (!missing) throw error;
-      throw new Failure(
-        'engine_unavailable',
-        { message: `This voice needs the phonemes of eSpeak NG: ${missing}.` },
-        error,
-      );
+      const message = `This voice needs the phonemes of eSpeak NG: ${missing}.`;
+      throw new Failure('engine_unavailable', { message }, error);
     }
   }
 
   return {
     async *speak(model, { text, phonemes: stated, reading, gainDb, ...how }, signal, isBackground = false) {
       const words = await read(model, reading, { text, ...(stated && { phonemes: stated }) }, signal);
-      const parts = toSpokenParts(text, words, phonemesMax);
+      const parts = toSpokenParts(text, words);
       const level = 10 ** ((soundDbfs - gainDb) / 20);
       if (parts.length > 0) yield* voices.run({ parts, level, ...how }, signal, { group: model, isBackground });
     },

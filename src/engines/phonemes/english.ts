@@ -230,20 +230,19 @@ function openUnknown(pathOf: (is: EnglishFile['is']) => string, lexicon: English
   };
 }
 
-/** American phonemes in British pronunciation: vowels, and R only before vowels. */
-function toBritish(phonemes: string): string {
-  return phonemes
-    .replaceAll('ɾ', 't')
-    .replace(/ɑɹ(?![AIOQWYaiuæɑɒɔəɛɜɪʊʌᵻˈˌ])/g, 'ɑː')
-    .replace(/ɔɹ(?![AIOQWYaiuæɑɒɔəɛɜɪʊʌᵻˈˌ])/g, 'ɔː')
-    .replace(/ɜɹ/g, 'ɜː')
-    .replace(/əɹ(?![AIOQWYaiuæɑɒɔəɛɜɪʊʌᵻˈˌ])/g, 'ə')
-    .replace(/ɛɹ(?![AIOQWYaiuæɑɒɔəɛɜɪʊʌᵻˈˌ])/g, 'ɛː')
-    .replace(/ɪɹ(?![AIOQWYaiuæɑɒɔəɛɜɪʊʌᵻˈˌ])/g, 'ɪə')
-    .replace(/ɑ(?!ː)/g, 'ɒ')
-    .replaceAll('O', 'Q')
-    .replaceAll('æ', 'a')
-    .replace(/i(?=[^ː]|$)/g, (sound, at: number, all: string) => (/[ˈˌ]$/.test(all.slice(0, at)) ? 'iː' : sound))
-    .replace(/[ˈˌ]u(?!ː)/g, '$&ː')
-    .replaceAll('ᵻ', 'ɪ');
-}
+/** American sounds and what replaces them in British pronunciation, in order. R is spoken only before vowels. */
+const british = [
+  ['ɾ', 't'],
+  ['([ɑɔɛ])ɹ(?!V)', '$1ː'],
+  ['ɜɹ', 'ɜː'],
+  ['əɹ(?!V)', 'ə'],
+  ['ɪɹ(?!V)', 'ɪə'],
+  ['ɑ(?!ː)', 'ɒ'],
+  ['O', 'Q'],
+  ['æ', 'a'],
+  ['(?<=[ˈˌ])i(?!ː)', 'iː'],
+  ['[ˈˌ]u(?!ː)', '$&ː'],
+  ['ᵻ', 'ɪ'],
+].map(([from, to]) => [new RegExp(from!.replace('V', '[AIOQWYaiuæɑɒɔəɛɜɪʊʌᵻˈˌ]'), 'g'), to!] as const);
+const toBritish = (phonemes: string): string =>
+  british.reduce((changed, [from, to]) => changed.replace(from, to), phonemes);
