@@ -11,7 +11,7 @@ const jobsPage = {
   name: 'jobs',
   title: 'Jobs',
   scope: 'jobs:read',
-  show: async (pageContext) => (await import('./job-list.js')).showJobs(pageContext),
+  show: async (pageContext) => (await import('./jobs-page.js')).showJobs(pageContext),
 };
 
 /** @type {readonly Page[]} */

@@ -1,4 +1,5 @@
-// The jobs of the API key, newest first and updated while they run, below the form that creates a job from a book.
+// The Jobs page: the jobs of the API key, newest first and updated while they run, below the form that creates a job from
+// a book.
 /** @import { Job, SettleSuspect } from '../../../../gen/openapi.ts' */
 /** @import { Api } from './api.js' */
 /** @import { PageContext } from './page.d.ts' */
