@@ -18,7 +18,7 @@ export {
   toRecordEntry,
   type VoiceUser,
 } from './accounts/keys/caller.ts';
-export { keyTokens } from './accounts/sign-in/sign-in-rules.ts';
+export { keyTokens } from './accounts/sign-in/sign-in.ts';
 
 // Limits and usage
 

@@ -2,7 +2,7 @@
 // opens a database by name.
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { toRecordEntry } from '../../src/accounts/keys/caller.ts';
-import { toKeyHolder } from '../../src/accounts/sign-in/sign-in-rules.ts';
+import { toKeyHolder } from '../../src/accounts/sign-in/sign-in.ts';
 import { createVoiceRows, noTexts, type VoiceRow } from '../../src/library/voices/voice-rows.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { createId } from '../../src/platform/runtime/id.ts';

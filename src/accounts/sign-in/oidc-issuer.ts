@@ -4,7 +4,6 @@
 import { Failure } from '../../platform/errors.ts';
 import { createOutboundTargets, hostOf } from '../../platform/net/outbound-targets.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
-import type { Claims } from './sign-in-rules.ts';
 
 export interface IssuerOptions {
   issuer: string;
@@ -21,6 +20,16 @@ export interface LoginFacts {
   codeVerifier: string;
   state: string;
   nonce: string;
+}
+
+/** The issuer's claims about a person. */
+export interface Claims {
+  iss: string;
+  sub: string;
+  email?: unknown;
+  email_verified?: unknown;
+  name?: unknown;
+  groups?: unknown;
 }
 
 export interface Issuer {

@@ -4,7 +4,7 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ApiKeyService } from '../../../gen/sonant/v1/api_key_pb.ts';
 import { createApiKeyRows, listAudit } from '../../../src/accounts/keys/api-key-rows.ts';
 import { operator } from '../../../src/accounts/keys/caller.ts';
-import { toKeyHolder } from '../../../src/accounts/sign-in/sign-in-rules.ts';
+import { toKeyHolder } from '../../../src/accounts/sign-in/sign-in.ts';
 import { openRpcServer } from '../../../src/transports/rpc/server.ts';
 import { failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
 import { openTestGateway, type TestGateway } from './open-gateway.ts';
