@@ -2,8 +2,7 @@
 
 // Opening
 
-export { openClipFolder } from './clips/clip-folder.ts';
-export { checkClipStore, linkMistakes, type OpenedDelivery, openClips } from './clips/open-clips.ts';
+export { checkClipStore, linkMistakes, type OpenedDelivery, openClipFolder, openClips } from './clips/open-clips.ts';
 
 // Clips
 

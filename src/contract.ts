@@ -3,8 +3,7 @@
 // Messages from and to JSON
 
 export { Reading, readFrame, readMembers, readQuery } from './contract/decode.ts';
-export { writeMessage } from './contract/encode.ts';
-export { valuesOf } from './contract/values.ts';
+export { valuesOf, writeMessage } from './contract/encode.ts';
 
 // Rules and violations
 
