@@ -55,7 +55,7 @@ export interface ChapterRow {
   sampleCount: number;
   audioId: string | null;
   doneRevision: number | null;
-  /** The first suspects of the chapter (`JobSuspect`), as JSON. */
+  /** The suspects of the chapter (`JobSuspect`), as JSON. */
   suspects: string;
   /** Number of segments that the recognizer left unchecked. */
   unchecked: number;
@@ -121,7 +121,7 @@ async function countUnended(rows: Transaction, accountId: string): Promise<numbe
 interface RequeueLimits {
   /** Maximum number of unfinished jobs of the account. */
   unendedMax: number;
-  /** Time until which the audio of finished chapters is kept. */
+  /** Time until which the present audio of the job and of its chapters is kept. */
   keepUntilMs: number;
 }
 
@@ -142,8 +142,8 @@ async function requeue(rows: Transaction, jobKey: string, { keepUntilMs }: Reque
     expires_at_ms = null, revision = revision + 1 where job_key = $1`;
   await rows.query(sql, jobKey);
   await rows.query('update job_chapters set not_before_ms = 0, attempts = 0 where job_key = $1', jobKey);
-  const keep = `update clips set expires_at_ms = $2 where expires_at_ms > $3
-    and clip_id in (select audio_id from job_chapters where job_key = $1 and status = 'done')`;
+  const keep = `update clips set expires_at_ms = $2 where expires_at_ms > $3 and clip_id in (
+    select audio_id from job_chapters where job_key = $1 union select audio_id from jobs where job_key = $1)`;
   await rows.query(keep, jobKey, keepUntilMs, Date.now());
 }
 
@@ -233,8 +233,8 @@ export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptio
       return job;
     },
     /**
-     * Queues a failed or canceled job again, unless its account has too many unfinished jobs. The audio of its
-     * chapters, which would have expired with the job, is kept until `keepUntilMs`, unless it has already expired.
+     * Queues a failed or canceled job again, unless its account has too many unfinished jobs. Its audio,
+     * which would have expired with the job, is kept until `keepUntilMs`, unless it has already expired.
      */
     retry: (jobKey: string, limits: RequeueLimits): Promise<'queued' | 'left' | 'too many'> =>
       store.transaction(async (rows) => {
