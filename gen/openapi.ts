@@ -430,10 +430,12 @@ export type JobChapter = {
   end: number | null;
   /** Public URL of the chapter's own file; empty until the chapter is done. */
   audio_url: string | null;
-  /** Sentences whose audio may not say their text, at most 20 per chapter. GetJob returns at most 1000 per job; other responses, events and webhook messages return at most 20 per job. */
+  /** The first sentences whose audio may not say their text. GetJob returns at most 1000 per job; other responses, events and webhook messages return at most 20 per job. */
   suspects: JobSuspect[];
   /** With `verify`, the number of sentences that the recognizer did not check, for example because it did not answer. */
   unchecked?: number;
+  /** Number of sentences whose audio may not say their text, of which at most 1000 are counted. `suspects` may have fewer. */
+  suspect_count?: number;
 };
 
 export type JobError = {

@@ -72,9 +72,9 @@ function createJobHandlers(jobs: Omit<Jobs, 'sweep' | 'close'>, links: FileLinks
     },
     cancelJob: ({ jobId }: CancelJobRequest, { caller }: Call) => view(jobs.cancel(caller.callerId, jobId)),
     retryJob: ({ jobId }: RetryJobRequest, { caller }: Call) => view(jobs.retry(caller.callerId, jobId)),
-    settleSuspect: ({ jobId, chapter = 0, offset = 0, action }: SettleSuspectRequest, { caller }: Call) => {
+    settleSuspect: ({ jobId, chapter = 0, offset = 0, action }: SettleSuspectRequest, call: Call) => {
       const isAgain = action === SuspectAction.SPEAK_AGAIN;
-      return view(jobs.settleSuspect(caller.callerId, { jobId, chapter, offset, isAgain }));
+      return view(jobs.settleSuspect(call.caller.callerId, { jobId, chapter, offset, isAgain }, call));
     },
     async deleteJob({ jobId }: DeleteJobRequest, { caller }: Call) {
       await jobs.remove(caller.callerId, jobId);
@@ -129,6 +129,7 @@ function toJob(job: Job, { baseUrl }: FileLinks, suspectCount = suspectsMax.usua
       end: end === undefined ? undefined : roundSeconds(end),
       audioUrl: audioUrlOf(audioId),
       suspects: takeSuspects(suspects),
+      suspectCount: suspects.length,
       unchecked,
     })),
     audioUrl: audioUrlOf(audioId),

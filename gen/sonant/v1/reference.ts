@@ -388,7 +388,7 @@ export const protoReference: ProtoReference = {
         },
         {
           "name": "SettleSuspect",
-          "comment": "Settles a suspect sentence of a job: accepts its audio, so that it is no longer listed, or has it spoken again.\n\nA sentence can be spoken again within 24 hours after its job has succeeded. The job is then queued again, and its other sentences stay as they are. Until it has succeeded, it has its earlier audio; then it has new files, and the earlier ones are deleted. The sentence is charged. It is listed again if its new audio is also suspect.\n\nFails with NOT_FOUND (NOT_FOUND) if the chapter has no such suspect, or if a sentence is to be spoken again and the job has not succeeded; with NOT_FOUND (AUDIO_EXPIRED) if it can no longer be spoken again; and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) if the account has 100 unfinished jobs.",
+          "comment": "Settles a suspect sentence of a job: accepts its audio, so that it is no longer listed, or has it spoken again.\n\nA sentence can be spoken again within 24 hours after its job has succeeded. The job is then queued again, and its other sentences stay as they are. Until it has succeeded, it has its earlier audio; then it has new files, and the earlier ones are deleted. The sentence is charged. It is listed again if its new audio is also suspect.\n\nFails with NOT_FOUND (NOT_FOUND) if the chapter has no such suspect, or if a sentence is to be spoken again and the job has not succeeded; with NOT_FOUND (AUDIO_EXPIRED) if it can no longer be spoken again; and with RESOURCE_EXHAUSTED (RATE_LIMIT_EXCEEDED) if the account has 100 unfinished jobs, or too few characters left this month.",
           "input": "SettleSuspectRequest",
           "output": "SettleSuspectResponse",
           "isStream": false,
@@ -3636,13 +3636,19 @@ export const protoReference: ProtoReference = {
           "name": "suspects",
           "number": 8,
           "type": "repeated JobSuspect",
-          "comment": "Sentences whose audio may not say their text, at most 20 per chapter. GetJob returns at most 1000 per job; other responses, events and webhook messages return at most 20 per job."
+          "comment": "The first sentences whose audio may not say their text. GetJob returns at most 1000 per job; other responses, events and webhook messages return at most 20 per job."
         },
         {
           "name": "unchecked",
           "number": 9,
           "type": "int32",
           "comment": "With `verify`, the number of sentences that the recognizer did not check, for example because it did not answer."
+        },
+        {
+          "name": "suspect_count",
+          "number": 10,
+          "type": "int32",
+          "comment": "Number of sentences whose audio may not say their text, of which at most 1000 are counted. `suspects` may have fewer."
         }
       ]
     },

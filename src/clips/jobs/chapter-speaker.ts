@@ -1,5 +1,6 @@
 // Speaks a chapter into its file. Segments that have not been stored yet are spoken and stored. All segments are then
 // encoded together, so that interruptions of the work do not change the file.
+import type { LimitStatus } from '../../accounts.ts';
 import { encodedRateOf } from '../../audio.ts';
 import type { PlannedCut, SegmentReport } from '../../speech.ts';
 import { type MarkedText, type MarkupKind, readMarkup } from '../../text.ts';
@@ -10,13 +11,13 @@ import { chapterLeaseMs, jobKeepMsMax, readingPausesMs } from './job-limits.ts';
 import { type JobSettings, toPartRequest } from './job-request.ts';
 import type { ChapterRow, JobRow, JobRows } from './job-rows.ts';
 import type { JobTools } from './job-tools.ts';
-import { keepSegments } from './kept-segments.ts';
+import { keepSegments, type Taken } from './kept-segments.ts';
 
 /** Lifetime of an unfinished chapter's audio. If the process dies, only the expiry removes the audio. */
 const keepMsUnfinished = 3_600_000;
 
 export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools, signal: AbortSignal): Promise<void> {
-  const { rows, speech, clips, index, room, holder, limiter, findCaller, onFault } = tools;
+  const { rows, speech, clips, index, room, holder, findCaller, onFault } = tools;
   const { jobKey, chapter } = row;
   const id = { jobKey, chapter };
   const settings: JobSettings = JSON.parse(job.settings);
@@ -30,19 +31,13 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const plan = await speech.plan({ ...asked, texts }, caller);
   const { request, main } = plan;
   const addPauses = (cuts: AsyncIterable<PlannedCut>) => withReadingPauses(cuts, { ...request, title: row.title });
-  const take = async (chars: number, until: AbortSignal) => {
-    const present = await findCaller(job);
-    const options = { signal: until, report() {}, isPart: true, needsNoSlot: true };
-    const { end } = await limiter.takeSynthesis(present, chars, options);
-    return { keyId: present.keyId, end };
-  };
   const keep = keepSegments({
     id,
     rows,
     clips,
     holder,
     leaseUntilMs: async () => (await rows.now()) + chapterLeaseMs,
-    take,
+    take: (chars, until) => chargeJob(job, tools, chars, { signal: until }),
     offsetOf: parts.offsetOf,
     isVerified: request.verify !== undefined,
     isReopened: row.audioId !== null,
@@ -85,6 +80,18 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     await removeUnfinished(tools, id, { audioId, ownerId: job.ownerId }).catch(onFault);
     throw error;
   }
+}
+
+/** Charges characters to the key of a job. Throws if the remaining quota is smaller. */
+export async function chargeJob(
+  job: JobRow,
+  { limiter, findCaller }: Pick<JobTools, 'limiter' | 'findCaller'>,
+  chars: number,
+  { signal, reportLimits: report = () => {} }: { signal: AbortSignal; reportLimits?: (status: LimitStatus) => void },
+): Promise<Taken> {
+  const caller = await findCaller(job);
+  const { end } = await limiter.takeSynthesis(caller, chars, { signal, report, isPart: true, needsNoSlot: true });
+  return { keyId: caller.keyId, end };
 }
 
 /** Removes the audio, unless the chapter was finished with this audio and only the store's answer was lost. */

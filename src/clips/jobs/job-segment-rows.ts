@@ -4,7 +4,7 @@
 
 import { addUsage, type Usage } from '../../accounts.ts';
 import type { SpeechFault } from '../../engines.ts';
-import { createColumns, type RowStore, type Transaction, toNames } from '../../platform/store/row-store.ts';
+import { createColumns, type RowStore, type Rows, type Transaction, toNames } from '../../platform/store/row-store.ts';
 import type { ChapterId } from './job-leases.ts';
 
 export interface SegmentRow {
@@ -39,11 +39,13 @@ export interface JobSuspect {
   heard?: string;
   /** Start in the chapter's audio, in seconds, once the chapter is done. */
   start?: number | undefined;
-  /** Index of its segment; undefined in rows of earlier versions. */
+  /** Index of its segment, and the characters that speaking it again costs; undefined in rows of earlier versions. */
   segment?: number;
+  chars?: number;
 }
 
-const suspectsMax = 20;
+/** Largest number of suspects that are stored for a chapter. */
+const suspectsMax = 1_000;
 
 /** Progress of a chapter up to a segment. The job counts only the progress that it has not counted before. */
 interface SegmentProgress {
@@ -113,6 +115,7 @@ export function createJobSegmentRows(store: RowStore) {
       store.transaction((rows) => finishChapter(rows, id, done)),
     /** Queues a finished chapter again, because its file is gone. Joining waits for this chapter. */
     reopenChapter: (id: ChapterId): Promise<void> => store.transaction((rows) => reopenChapter(rows, id)),
+    findReopenable: (id: ChapterId, offset: number) => findReopenable(store, id, offset),
     /** Removes a sentence from the suspects of a chapter. Returns false if it is none of them. */
     keepSuspect: (id: ChapterId, offset: number): Promise<boolean> =>
       store.transaction((rows) => keepSuspect(rows, id, offset)),
@@ -250,7 +253,7 @@ async function reopenChapter(rows: Transaction, { jobKey, chapter }: ChapterId):
 }
 
 /** Returns a suspect of a chapter, and the other suspects. */
-async function findSuspect(rows: Transaction, { jobKey, chapter }: ChapterId, offset: number) {
+async function findSuspect(rows: Rows, { jobKey, chapter }: ChapterId, offset: number) {
   const sql = 'select suspects from job_chapters where job_key = $1 and chapter = $2';
   const [row] = await rows.query<{ suspects: string }>(sql, jobKey, chapter);
   const all = JSON.parse(row?.suspects ?? '[]') as JobSuspect[];
@@ -270,18 +273,18 @@ async function keepSuspect(rows: Transaction, id: ChapterId, offset: number): Pr
  * stored.
  */
 export async function findReopenable(
-  rows: Transaction,
+  rows: Rows,
   id: ChapterId,
   offset: number,
-): Promise<{ segment: number; others: JobSuspect[] } | 'unknown' | 'expired'> {
+): Promise<{ segment: number; chars: number; others: JobSuspect[] } | 'unknown' | 'expired'> {
   const { suspect, others } = await findSuspect(rows, id, offset);
   if (!suspect) return 'unknown';
-  const { segment = -1 } = suspect;
+  const { segment = -1, chars = 0 } = suspect;
   const sql = `select 1 from job_segments where job_key = $1 and chapter = $2 and segment = $3
     and not exists (select 1 from job_chapters c where c.job_key = $1 and c.chapter <> $2 and c.status = 'done'
       and not exists (select 1 from clips where clip_id = c.audio_id and expires_at_ms > $4))`;
   const found = await rows.query(sql, id.jobKey, id.chapter, segment, Date.now());
-  return found.length > 0 ? { segment, others } : 'expired';
+  return found.length > 0 ? { segment, chars, others } : 'expired';
 }
 
 /** Queues a finished chapter again, to speak a segment again. Until that is done, the chapter has its present audio. */

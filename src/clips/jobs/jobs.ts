@@ -12,6 +12,7 @@ import type { SpeechRequest } from '../../speech.ts';
 import type { ClipMemory } from '../clip-memory.ts';
 import type { ClipRows } from '../clip-rows.ts';
 import { openReceipt, type SignedReceipt } from '../stored-receipt.ts';
+import { chargeJob } from './chapter-speaker.ts';
 import { jobEventsEveryMs, jobKeepMsMax, jobsPerAccountMax, jobWatchMs } from './job-limits.ts';
 import { expiryOf, type JobRequest, type JobSettings, toPartRequest } from './job-request.ts';
 import { type ChapterRow, createJobRows, type JobRow, type JobRowsOptions } from './job-rows.ts';
@@ -162,12 +163,18 @@ export function openJobs(options: JobsOptions) {
     async settleSuspect(
       callerId: string,
       { jobId, chapter, offset, isAgain }: { jobId: string; chapter: number; offset: number; isAgain: boolean },
+      call: Parameters<typeof chargeJob>[3],
     ): Promise<Job> {
-      const { jobKey } = await findRow(callerId, jobId);
-      const id = { jobKey, chapter };
-      const settled = isAgain
-        ? await rows.speakAgain(id, offset, requeueLimits())
-        : (await rows.keepSuspect(id, offset)) || 'unknown';
+      const job = await findRow(callerId, jobId);
+      const id = { jobKey: job.jobKey, chapter };
+      const speakAgain = async () => {
+        const found = await rows.findReopenable(id, offset);
+        if (typeof found === 'string') return found;
+        // Refuses a spent quota now, because a job that fails later is no longer one that has succeeded.
+        (await chargeJob(job, tools, found.chars, call)).end(0);
+        return rows.speakAgain(id, offset, requeueLimits());
+      };
+      const settled = isAgain ? await speakAgain() : (await rows.keepSuspect(id, offset)) || 'unknown';
       if (settled === 'too many') throw tooManyJobs();
       if (settled === 'unknown') throw new Failure('not_found', { message: 'The chapter has no suspect here.' });
       if (settled === 'left') throw new Failure('not_found', { message: 'The job has not succeeded.' });

@@ -34,7 +34,7 @@ export interface KeepSegmentsOptions {
   isReopened: boolean;
 }
 
-interface Taken {
+export interface Taken {
   /** Id of the key that is charged. */
   keyId: string;
   /** Refunds the characters that were not spoken. */
@@ -118,7 +118,7 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     const sampleRateHz = spoken?.sampleRateHz ?? 0;
     const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz, words, report };
     const heard = faults.includes('words_differ') ? cutText(check?.heard ?? '', faultTextCharsMax) : undefined;
-    const suspect = place && { ...place, faults: [...faults], ...(heard !== undefined && { heard }) };
+    const suspect = place && { ...place, chars, faults: [...faults], ...(heard !== undefined && { heard }) };
     const unchecked = Number(isUnchecked(row, check)) - Number(isUnchecked(before, checkBefore));
     const leaseUntil = await leaseUntilMs();
     const found = { suspect, unchecked };

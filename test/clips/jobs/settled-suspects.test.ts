@@ -1,10 +1,14 @@
 // Tests what a caller does with the suspects of a job: a sentence is kept, or spoken again with another seed, while the
 // other sentences stay as they are. Nobody can have it done for nothing, with the job of another key, or after a day.
 import { beforeAll, expect, test } from 'vitest';
+import { JobService, SuspectAction } from '../../../gen/sonant/v1/job_service_pb.ts';
+import { operator } from '../../../src/accounts.ts';
 import { leftSegmentsMs } from '../../../src/clips/jobs/job-limits.ts';
 import type { Pcm } from '../../../src/platform/pcm.ts';
+import { openRpcServer } from '../../../src/transports/rpc/server.ts';
 import { openTakes, speakGoodAndBad } from '../../engines/takes-engine.ts';
 import { sentences } from '../../sentences.ts';
+import { explain, failureOf, openGrpcClient } from '../../transports/rpc/grpc-client.ts';
 import { type JobJson, openJobsGateway } from './open-jobs.ts';
 
 const text = sentences[0]!;
@@ -24,7 +28,7 @@ beforeAll(async () => {
 async function openSuspect(later: readonly (Pcm | Error)[], fields: { seed?: number } = {}) {
   const repairs = fields.seed === undefined ? [bad, bad] : [];
   const engine = openTakes([good, bad, ...repairs, good, good, ...later], { seed: true });
-  const gateway = await openJobsGateway({ engines: [engine] });
+  const gateway = await openJobsGateway({ engines: [engine], isLimited: true });
   const { id } = await gateway.create({ ...body, ...fields });
   const job: JobJson = await gateway.untilEnded(id);
   expect(job.chapters[0].suspects).toMatchObject([{ offset, faults: ['silence'] }]);
@@ -94,6 +98,68 @@ test('a job that fails meanwhile keeps its audio, and a retry goes on', async ()
   await sendJobs(`/${id}/retry`, { method: 'POST' });
   expect(await untilEnded(id)).toMatchObject({ status: 'succeeded' });
   expect((await get(id)).audio_url).not.toBe(job.audio_url);
+});
+
+test('with a spent quota, nothing is spoken again, and the job and its audio stay as they were', async () => {
+  const { charged, download, get, id, job, jobsKey, keyVerifier, services, settle, untilEnded } = await openSuspect([
+    good,
+  ]);
+  const { keyId } = await keyVerifier.verify(jobsKey);
+  const allow = (chars: number) =>
+    keyVerifier.management.update(keyId, { limits: { charactersPerMonth: chars } }, operator);
+  const chars = await charged();
+  const price = text.length + 2;
+  await allow(chars + price - 1);
+  const reply = await settle('speak_again');
+  const told = { error: 'rate_limit_exceeded', message: expect.stringContaining('characters a month') };
+  expect([reply.status, reply.json]).toEqual([429, expect.objectContaining(told)]);
+  const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
+  const client = openGrpcClient(JobService, `127.0.0.1:${server.port}`);
+  const asked = { jobId: id, chapter: 0, offset, action: SuspectAction.SPEAK_AGAIN };
+  const refused = failureOf(client.unary('settleSuspect', asked, { metadata: { 'x-api-key': jobsKey } }));
+  expect(explain(await refused)).toMatchObject({
+    code: 'RESOURCE_EXHAUSTED',
+    info: { reason: 'RATE_LIMIT_EXCEEDED', metadata: { reason: 'characters' } },
+  });
+  client.close();
+  await server.drain(0);
+  expect([await get(id), await charged()]).toEqual([job, chars]);
+  expect((await download(job.audio_url)).length).toBeGreaterThan(0);
+  await allow(chars + price);
+  expect((await settle('speak_again')).status).toBe(202);
+  expect([(await untilEnded(id)).status, await charged()]).toEqual(['succeeded', chars + price]);
+});
+
+test('the earlier audio does not expire while a sentence is spoken again; the new audio is kept as new audio is', async () => {
+  const { engine, id, job, settle, store, untilEnded } = await openSuspect([good]);
+  const keptMs = (each: JobJson) => Date.parse(each.expires_at) - Date.parse(each.ended_at);
+  const expiryOf = async ({ audio_url }: { audio_url: string }) => {
+    const audioId = audio_url.split('/').pop()!.split('.')[0]!;
+    const sql = 'select expires_at_ms as "atMs" from clips where clip_id = $1';
+    return Number((await store.query<{ atMs: number }>(sql, audioId))[0]!.atMs);
+  };
+  const soonMs = Date.now() + 60_000;
+  await store.query('update clips set expires_at_ms = $1', soonMs);
+  const { speak } = engine;
+  const meanwhile: number[] = [];
+  engine.speak = async function* (...asked) {
+    for (const each of [job, ...job.chapters]) meanwhile.push(await expiryOf(each));
+    yield* speak(...asked);
+  };
+  await settle('speak_again');
+  const next = await untilEnded(id);
+  expect(meanwhile.map((atMs) => atMs > soonMs)).toEqual([true, true, true]);
+  expect(keptMs(next)).toBe(keptMs(job));
+  expect(await expiryOf(next)).toBe(Date.parse(next.expires_at));
+});
+
+test('all suspects are counted; lists have the first of them', async () => {
+  const count = 23;
+  const { create, get, readJobs, untilEnded } = await openJobsGateway({ engines: [openTakes([bad], { seed: true })] });
+  const { id } = await create({ seed: 1, chapters: [{ text: Array(count).fill(text).join('\n\n') }] });
+  await untilEnded(id);
+  const [{ suspects: first, suspect_count: counted }] = (await readJobs('')).jobs[0].chapters;
+  expect([(await get(id)).chapters[0].suspects.length, first.length, counted]).toEqual([count, 20, count]);
 });
 
 test('after a day, the text and the audio of the sentences are gone, and nothing can be spoken again', async () => {

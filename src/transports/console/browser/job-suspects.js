@@ -46,13 +46,15 @@ export function createSuspects({ toOwnAddress, settle }) {
     show({ chapters, status }) {
       const isOver = status === 'succeeded';
       const found = chapters.flatMap((chapter, n) => chapter.suspects.map((suspect) => ({ chapter, n, suspect })));
+      const count = chapters.reduce((sum, { suspect_count = 0 }) => sum + suspect_count, 0);
       // Buttons that are in use are not replaced while the job goes on.
       const places = found.map(({ n, chapter, suspect }) => [n, chapter.start, chapter.audio_url, suspect]);
-      const next = JSON.stringify([isOver, places]);
+      const next = JSON.stringify([isOver, count, places]);
       if (next === shown) return;
       shown = next;
       root.hidden = found.length === 0;
-      summary.textContent = found.length === 1 ? '1 sentence to check' : `${found.length} sentences to check`;
+      const shownCount = count > found.length ? ` (the first ${found.length} are shown)` : '';
+      summary.textContent = count === 1 ? '1 sentence to check' : `${count} sentences to check${shownCount}`;
       const items = found.map((each) => {
         const item = toItem(each, (url, seconds) => play(toOwnAddress(url), seconds));
         if (settle && isOver) item.append(toButton(each, 'Speak again', 'speak_again'));
