@@ -7,16 +7,16 @@ export type { Speech } from './speech/synthesize.ts';
 
 // Requests and events
 
-export { type CaptionKind, speechFields, type VoiceAccess } from './speech/fields.ts';
+export { type CaptionKind, speechFields } from './speech/fields.ts';
 export { FileOfTurns, LiveTurn } from './speech/live-turn.ts';
 export { fromStoredRequest, readRequest, type SpeechRequest, toRequest, toStoredRequest } from './speech/request.ts';
-export type { SegmentReport, SpeechEvent } from './speech/speech-events.ts';
+export type { SpeechEvent } from './speech/speech-events.ts';
 export type { TimedWord } from './speech/word-timing.ts';
 
 // Voices and lexicons
 
 export { type StoredVoice, StoredVoices } from './speech/stored-voices.ts';
-export { type Lexicons, lookUpLexicons, mayUseLexicon, type OfferedLexicon } from './speech/text-reading.ts';
+export { type Lexicons, lookUpLexicons, type OfferedLexicon } from './speech/text-reading.ts';
 export { type OfferedVoice, ownerOf, type Voices } from './speech/voice.ts';
 
 // Plans

@@ -17,7 +17,9 @@ export async function openApp(config: Config, definitions: readonly EngineDefini
   opened.defer(async () => store?.close());
   const stored = store && (await openLibrary({ settings: config, opened, onFault() {} }, store));
   const added = new Map<string, OfferedLexicon>();
-  const lexicons: Lexicons = { find: (lexiconId) => added.get(lexiconId) ?? stored?.sources.lexicons.find(lexiconId) };
+  const lexicons: Lexicons = {
+    find: (lexiconId, user) => added.get(lexiconId) ?? stored?.sources.lexicons.find(lexiconId, user),
+  };
   const { voices, speech, close } = await openSpeech({ config, definitions, ...stored?.sources, lexicons });
   opened.defer(close);
   const kept = opened.move();

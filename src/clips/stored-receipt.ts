@@ -6,7 +6,7 @@ import type { Origin } from '../audio.ts';
 import { cutText } from '../platform/count-chars.ts';
 import { Failure } from '../platform/errors.ts';
 import { SlotQueue } from '../platform/runtime/slot-queue.ts';
-import type { SegmentReport } from '../speech.ts';
+import type { SpeechEvent } from '../speech.ts';
 import { readFile, receiptKeyOf, storeFile } from './beside-audio.ts';
 import type { ClipRow } from './clip-rows.ts';
 import { signDetached } from './provenance/certificate.ts';
@@ -45,6 +45,8 @@ const toReceipt = (
 /** Longest text that a recognizer heard, beyond the length of the segment's own. Recognizers may repeat a word without end. */
 const heardCharsMore = 200;
 
+type Segments = NonNullable<SpeechEvent<'done'>['segments']>;
+
 const toSegment = ({
   text,
   spoken,
@@ -55,7 +57,7 @@ const toSegment = ({
   startSeconds,
   seconds,
   ...report
-}: SegmentReport) => ({
+}: Segments[number]) => ({
   text,
   spoken,
   voice_id: voiceId,
@@ -73,7 +75,7 @@ export const storeReceipt = (
   clips: ClipStore,
   clip: Receipted,
   range: SoundRange,
-  segments: readonly SegmentReport[],
+  segments: Segments,
 ): Promise<void> => {
   const items = segments.values().map((each) => JSON.stringify(toSegment(each)));
   return writeReceipt(clips, clip, range, { name: 'segments', items });

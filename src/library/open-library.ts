@@ -8,7 +8,7 @@ import { findSecretFile, readSecretFile } from '../platform/store/secret-file.ts
 import type { storeSettings } from '../platform/store/settings.ts';
 import type { Log } from '../platform/telemetry/log.ts';
 import type { Tools } from '../platform/telemetry/tools.ts';
-import type { Lexicons, Speech, VoiceAccess, Voices } from '../speech.ts';
+import type { Lexicons, Speech, StoredVoice, Voices } from '../speech.ts';
 import { openLexiconCache } from './lexicons/lexicon-cache.ts';
 import { createLexiconManagement } from './lexicons/lexicon-management.ts';
 import { createLexiconRows } from './lexicons/lexicon-rows.ts';
@@ -64,7 +64,7 @@ export async function openLibrary(
     readRecord: rows.readRecord,
     exportVoice: (voiceId: string) => exportVoice(rows, voiceId),
     /** Stores a voice that was exported. Returns its id. */
-    importVoiceFile: (text: string, access: VoiceAccess | undefined) => importVoiceFile(text, { rows, vault, access }),
+    importVoiceFile: (text: string, access?: StoredVoice['access']) => importVoiceFile(text, { rows, vault, access }),
     /** Checks that the master key decrypts every clone. Returns the number of stored voices. */
     async checkStored(): Promise<number> {
       const stored = (await rows.listChanged(0)).filter(({ status }) => status !== 'deleted');

@@ -9,8 +9,7 @@ import { isSpokenBy } from '../platform/language-code.ts';
 import { inSteps } from '../platform/runtime/steps.ts';
 import { applyLexicons, fitScripts, type Lexicon, type MarkedText, splitRuns } from '../text.ts';
 import { type Cast, type CastOptions, type CastVoice, findCast } from './cast.ts';
-import { autoLanguage, textLimits, type VoiceAccess } from './fields.ts';
-import { ownerOf } from './voice.ts';
+import { autoLanguage, textLimits } from './fields.ts';
 
 /** Texts with their voices, after lexicons have been applied. */
 export interface ReadTexts {
@@ -42,9 +41,6 @@ export const openTextReader =
 /** The parts of a stored lexicon that speech needs. */
 export interface OfferedLexicon {
   lexiconId: string;
-  /** Account of the owner; undefined for the operator's lexicons. */
-  ownerId: string | undefined;
-  access: VoiceAccess;
   /** Version of the content; changes whenever the content does. */
   version: string;
   /** Compiles the lexicon on first use, in steps between which other work runs. */
@@ -52,7 +48,8 @@ export interface OfferedLexicon {
 }
 
 export interface Lexicons {
-  find(lexiconId: string): OfferedLexicon | undefined;
+  /** Finds a lexicon: of all, or of those that the user may use. */
+  find(lexiconId: string, user?: VoiceUser): OfferedLexicon | undefined;
 }
 
 /** Also leaves out the lexicons that are bound to voices. */
@@ -60,9 +57,6 @@ export const noLexicons: Lexicons = { find: () => undefined };
 
 /** Maximum ratio of a text's length with aliases from lexicons to its length without them. */
 const aliasedLengthFactor = 2;
-
-export const mayUseLexicon = (lexicon: Pick<OfferedLexicon, 'ownerId' | 'access'>, user: VoiceUser): boolean =>
-  lexicon.access === 'everyone' || user.usesAllVoices === true || ownerOf(lexicon, user) === 'self';
 
 /**
  * Finds lexicons by id among those that the user may use. Throws a Failure that lists each missing id. `lexiconIds` is
@@ -87,8 +81,8 @@ export const lookUpLexicons = (
   faults: FieldViolation[],
 ): OfferedLexicon[] =>
   lexiconIds.flatMap((lexiconId, i) => {
-    const lexicon = lexicons.find(lexiconId);
-    if (lexicon && mayUseLexicon(lexicon, user)) return lexicon;
+    const lexicon = lexicons.find(lexiconId, user);
+    if (lexicon) return lexicon;
     faults.push({
       field: `lexicon_ids[${i}]`,
       reason: 'not_found',

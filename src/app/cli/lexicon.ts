@@ -183,5 +183,5 @@ export const openLexiconFile = (path: string): Promise<OfferedLexicon> =>
   withFileFaults(path, async () => {
     const { entries, version } = checkFile(await readLexiconFile(path));
     const compiled = atOnce(Lexicon.compile(JSON.parse(entries)));
-    return { lexiconId: path, ownerId: undefined, access: 'everyone', version, compile: async () => compiled };
+    return { lexiconId: path, version, compile: async () => compiled };
   });

@@ -8,7 +8,7 @@ import { registry } from '../../engines.ts';
 import { breaksOf } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
 import { isSpokenBy, toLanguageCode } from '../../platform/language-code.ts';
-import { type OfferedVoice, speechFields, type VoiceAccess, type Voices } from '../../speech.ts';
+import { type OfferedVoice, type StoredVoice, speechFields, type Voices } from '../../speech.ts';
 import {
   type Command,
   type CommandLine,
@@ -188,9 +188,9 @@ const actions: Readonly<Record<string, Action>> = {
   },
 };
 
-const accessWords: Readonly<Record<VoiceAccess, string>> = { private: 'its owner', everyone: 'every key' };
+const accessWords: Readonly<Record<StoredVoice['access'], string>> = { private: 'its owner', everyone: 'every key' };
 
-function toAccess(given: string): VoiceAccess {
+function toAccess(given: string) {
   const access = speechFields.voiceAccesses.find((each) => each === given);
   if (!access) throw new UsageError(`access must be one of ${speechFields.voiceAccesses.join(', ')}`);
   return access;

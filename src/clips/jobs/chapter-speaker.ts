@@ -2,7 +2,7 @@
 // encoded together, so that interruptions of the work do not change the file.
 import type { LimitStatus } from '../../accounts.ts';
 import { encodedRateOf } from '../../audio.ts';
-import type { PlannedCut, SegmentReport } from '../../speech.ts';
+import type { PlannedCut, SpeechEvent } from '../../speech.ts';
 import { type MarkedText, type MarkupKind, readMarkup } from '../../text.ts';
 import { removeAudio } from '../clip-remover.ts';
 import { openClipWriter } from '../clip-writer.ts';
@@ -46,7 +46,7 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const options = { clips, index, room, bytes, caller, keepMs: keepMsUnfinished, isLinked: true, isCached: false };
   await using writer = await openClipWriter(options);
   const captions = request.captions.length > 0 ? createChapterCaptions(clips, main.languageCode, parts.of) : undefined;
-  let segments: readonly SegmentReport[] = [];
+  let segments: NonNullable<SpeechEvent<'done'>['segments']> = [];
   let unchecked = 0;
   try {
     // No pauses are added to an SSML document, which states its own pauses.
@@ -64,9 +64,8 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const { clipId: audioId, seconds } = writer.row!;
   const sampleCount = Math.round(seconds * encodedRateOf(request.format, request.sampleRateHz));
   try {
-    const startOf = ({ chunkIndex, offset, startSeconds }: SegmentReport) =>
-      [parts.offsetOf(chunkIndex) + offset, startSeconds] as const;
-    const starts = new Map(segments.filter(({ faults }) => faults?.length).map(startOf));
+    const suspects = segments.filter(({ faults }) => faults?.length);
+    const starts = new Map(suspects.map((each) => [parts.offsetOf(each.chunkIndex) + each.offset, each.startSeconds]));
     // The end of the job sets the time until which its audio is kept.
     const keepUntilMs = Date.now() + jobKeepMsMax;
     const done = { holder, audioId, seconds, sampleCount, starts, unchecked, keepUntilMs };

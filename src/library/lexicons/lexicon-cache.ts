@@ -1,8 +1,9 @@
 // Keeps a copy of the lexicon table in memory. Changes by this process apply at once, changes by other processes within
 // half a second. A lexicon is compiled on first use, and again if its compiled form was evicted.
+import type { VoiceUser } from '../../accounts.ts';
 import { openPolling } from '../../platform/runtime/polling.ts';
 import { inSteps } from '../../platform/runtime/steps.ts';
-import type { Lexicons, OfferedLexicon } from '../../speech.ts';
+import { type Lexicons, type OfferedLexicon, ownerOf } from '../../speech.ts';
 import { Lexicon, type LexiconEntry } from '../../text.ts';
 import { compiledEntriesMax } from './lexicon-fields.ts';
 import type { LexiconRow, LexiconRows } from './lexicon-rows.ts';
@@ -12,6 +13,9 @@ const pollEveryMs = 500;
 const rowsPerRead = 20;
 
 export interface StoredLexicon extends OfferedLexicon {
+  /** Account of the owner; undefined for the operator's lexicons. */
+  ownerId: string | undefined;
+  access: LexiconRow['access'];
   name: string;
   entryCount: number;
   byteCount: number;
@@ -21,9 +25,9 @@ export interface StoredLexicon extends OfferedLexicon {
 }
 
 export interface LexiconCache extends Lexicons {
-  find(lexiconId: string): StoredLexicon | undefined;
-  /** All lexicons, sorted by id. */
-  list(): readonly StoredLexicon[];
+  find(lexiconId: string, user?: VoiceUser): StoredLexicon | undefined;
+  /** All lexicons, or those that the user may use, sorted by id. */
+  list(user?: VoiceUser): readonly StoredLexicon[];
   refresh(): Promise<void>;
   close(): Promise<void>;
 }
@@ -52,15 +56,22 @@ export async function openLexiconCache({ rows, onFault }: LexiconCacheOptions): 
   };
   const { refresh, close } = await openPolling(poll, { everyMs: pollEveryMs, onFault });
   return {
-    find: (lexiconId) => lexicons.get(lexiconId),
-    list() {
+    find(lexiconId, user) {
+      const found = lexicons.get(lexiconId);
+      return found && mayUse(found, user) ? found : undefined;
+    },
+    list(user) {
       list ??= [...lexicons.values()].sort((a, b) => (a.lexiconId < b.lexiconId ? -1 : 1));
-      return list;
+      return user ? list.filter((lexicon) => mayUse(lexicon, user)) : list;
     },
     refresh,
     close,
   };
 }
+
+/** Without a user, all lexicons may be used. */
+export const mayUse = (lexicon: Pick<StoredLexicon, 'ownerId' | 'access'>, user?: VoiceUser): boolean =>
+  !user || lexicon.access === 'everyone' || user.usesAllVoices === true || ownerOf(lexicon, user) === 'self';
 
 type Compile = (version: string, entryCount: number, read: () => LexiconEntry[]) => Promise<Lexicon>;
 

@@ -7,19 +7,19 @@ import {
   LexiconEntrySchema,
   type LexiconSpec,
 } from '../../../gen/sonant/v1/lexicon_pb.ts';
-import { VoiceAccess as Access } from '../../../gen/sonant/v1/voice_pb.ts';
+import { VoiceAccess } from '../../../gen/sonant/v1/voice_pb.ts';
 import { checkRules, Violations } from '../../contract.ts';
 import { findPhonemeFault } from '../../platform/ipa.ts';
 import { toLanguageCode } from '../../platform/language-code.ts';
 import type { Steps } from '../../platform/runtime/steps.ts';
-import type { VoiceAccess } from '../../speech.ts';
 import { type LexiconEntry, MarkupFault } from '../../text.ts';
+import type { LexiconRow } from './lexicon-rows.ts';
 import { readPls } from './pls.ts';
 
 export interface CheckedLexicon {
   /** New name; undefined leaves the name unchanged. */
   name: string | undefined;
-  access: VoiceAccess | undefined;
+  access: LexiconRow['access'] | undefined;
   /** The entries as JSON. */
   entries: string;
   entryCount: number;
@@ -50,9 +50,9 @@ export function* checkLexicon(
   return { name, access: accessOf(spec), entries: json, entryCount: entries.length, byteCount, version };
 }
 
-function accessOf({ access }: LexiconSpec): VoiceAccess | undefined {
-  if (access === Access.UNSPECIFIED) return undefined;
-  return access === Access.EVERYONE ? 'everyone' : 'private';
+function accessOf({ access }: LexiconSpec): CheckedLexicon['access'] {
+  if (access === VoiceAccess.UNSPECIFIED) return undefined;
+  return access === VoiceAccess.EVERYONE ? 'everyone' : 'private';
 }
 
 interface Content {

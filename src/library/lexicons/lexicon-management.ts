@@ -4,7 +4,7 @@
 import { type Actor, operator, type VoiceUser } from '../../accounts.ts';
 import { Failure } from '../../platform/errors.ts';
 import { createId } from '../../platform/runtime/id.ts';
-import { mayUseLexicon, ownerOf } from '../../speech.ts';
+import { ownerOf } from '../../speech.ts';
 import type { LexiconCache, StoredLexicon } from './lexicon-cache.ts';
 import { accountLexiconBytesMax, allLexiconBytesMax, type CheckedLexicon } from './lexicon-fields.ts';
 import type { LexiconDraft, LexiconRow, LexiconRows, OwnedLexicons } from './lexicon-rows.ts';
@@ -20,8 +20,8 @@ interface LexiconManagementOptions {
 
 export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: LexiconManagementOptions) {
   const find = (lexiconId: string, user: VoiceUser): StoredLexicon => {
-    const found = cache.find(lexiconId);
-    if (found && mayUseLexicon(found, user)) return found;
+    const found = cache.find(lexiconId, user);
+    if (found) return found;
     throw notFound();
   };
   const change = async (
@@ -51,7 +51,7 @@ export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: Lex
   };
   return {
     find,
-    list: (user: VoiceUser): StoredLexicon[] => cache.list().filter((lexicon) => mayUseLexicon(lexicon, user)),
+    list: (user: VoiceUser) => cache.list(user),
 
     async create({ name = '', access = 'private', ...content }: CheckedLexicon, actor: Actor): Promise<StoredLexicon> {
       const lexiconId = createId('lex');

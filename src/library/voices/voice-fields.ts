@@ -7,7 +7,7 @@ import type { Actor, VoiceUser } from '../../accounts.ts';
 import { checkRules, Violations } from '../../contract.ts';
 import { Failure, type FieldReason, type FieldViolation } from '../../platform/errors.ts';
 import { toLanguageCode } from '../../platform/language-code.ts';
-import type { Lexicons, OfferedVoice, VoiceAccess, Voices } from '../../speech.ts';
+import type { Lexicons, OfferedVoice, Voices } from '../../speech.ts';
 import { ofEveryone, type VoiceChange, type VoiceRow } from './voice-rows.ts';
 
 type Fields<M extends Message> = Omit<M, keyof Message | 'access'>;
@@ -16,11 +16,11 @@ type Plain<T> = T extends readonly (infer Item)[] ? readonly Plain<Item>[] : T e
 /** An empty `voiceId` of a binding means the clone that the engine created. A blend replaces the bindings. */
 export type VoiceFields = { [Name in keyof Fields<VoiceSpec>]?: Plain<VoiceSpec[Name]> | undefined } & {
   /** Default for a new voice: `everyone` for the operator, and for admins except for blends; otherwise `private`. */
-  access?: VoiceAccess | undefined;
+  access?: VoiceRow['access'] | undefined;
 };
 
 /** An empty field gets its default. */
-export type CloneFields = Fields<CloneVoiceRequest> & { access: VoiceAccess | undefined };
+export type CloneFields = Fields<CloneVoiceRequest> & { access: VoiceRow['access'] | undefined };
 
 type Fault = (field: string, reason: FieldReason, message: string, allowed?: FieldViolation['allowed']) => void;
 

@@ -10,7 +10,7 @@ import type { Blend } from '../../engines.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { createId } from '../../platform/runtime/id.ts';
 import { toSnakeCase } from '../../platform/store/row-store.ts';
-import { speechFields, type VoiceAccess } from '../../speech.ts';
+import { speechFields } from '../../speech.ts';
 import type { Vault } from './clone-vault.ts';
 import { toNewRow } from './voice-changes.ts';
 import { breaksOf, checkLanguages, faultTo } from './voice-fields.ts';
@@ -63,7 +63,7 @@ interface VoiceImport {
   rows: VoiceRows;
   vault: Vault;
   /** Who may use the voice. Default: as the file states. */
-  access?: VoiceAccess | undefined;
+  access?: VoiceRow['access'] | undefined;
 }
 
 /** Stores the voice from the file and returns its id. Rejects a file that `exportVoice` did not write. */
