@@ -1,7 +1,7 @@
 // Measures how often the language of a sentence is detected correctly. The sentences have 5, 10 or 20 words and are
 // from the Universal Declaration of Human Rights in 20 languages; the candidates are all 20 languages, or the few of a
 // typical voice. Also measures the cost per sentence, and the gain from assuming the previous language.
-import { createSentenceLanguages, scoreLanguages } from '../src/speech/text-reading.ts';
+import { createSentenceLanguages, scoreLanguages } from '../src/speech/sentence-languages.ts';
 import { beginnings, type Language, languages, lengths, typicalSets } from '../test/text/declarations.ts';
 import type { Bench, Cell } from './measuring/bench.ts';
 

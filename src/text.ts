@@ -22,7 +22,7 @@ export { Lexicon, type LexiconEntry } from './text/lexicon.ts';
 
 export { compareWords } from './text/compare-words.ts';
 
-// Languages
+// Scripts, and runs of one language
 
 export { fitScripts, inspectScripts } from './text/scripts.ts';
 export { splitRuns } from './text/split-runs.ts';

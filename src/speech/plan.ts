@@ -21,16 +21,9 @@ import {
 } from './cast.ts';
 import { autoLanguage } from './fields.ts';
 import { hashOfSound, type SpeechRequest } from './request.ts';
+import { createLanguageMarker, type LanguageMarker } from './sentence-languages.ts';
 import type { SpeechInfo, Warning } from './speech-events.ts';
-import {
-  createLanguageMarker,
-  findLexicons,
-  type LanguageMarker,
-  type Lexicons,
-  noLexicons,
-  openTextReader,
-  type ReadTexts,
-} from './text-reading.ts';
+import { findLexicons, type Lexicons, noLexicons, openTextReader, type ReadTexts } from './text-reading.ts';
 import type { Binding, Voices } from './voice.ts';
 
 export interface Plan {

@@ -1,7 +1,7 @@
 // Tests the share of sentences whose language is detected correctly, and the scores of text that is in no language.
 import { expect, test } from 'vitest';
-import { createSentenceLanguages, scoreLanguages } from '../../src/speech/text-reading.ts';
-import { beginnings, languages, typicalSets } from './declarations.ts';
+import { createSentenceLanguages, scoreLanguages } from '../../src/speech/sentence-languages.ts';
+import { beginnings, languages, typicalSets } from '../text/declarations.ts';
 
 const shareOf = (among: readonly (typeof languages)[number][], wordCount: number) => {
   const told = among.flatMap((language) =>
