@@ -77,3 +77,23 @@ test('a clone is forgotten where another engine makes none', async () => {
   await expect(making.make(fields, prepared, 'test', signal)).rejects.toThrow();
   expect(forgotten).toHaveLength(1);
 });
+
+test('an engine that makes one clone per minute is not asked for a second one at once', async () => {
+  const tone = openTone({ name: 'slow', clones: true });
+  let madeCount = 0;
+  const cloning: Cloning = {
+    ...tone.cloning!,
+    clonesPerMinute: 1,
+    make(sample, by) {
+      madeCount++;
+      return tone.cloning!.make(sample, by);
+    },
+  };
+  const readSamples = async () => ({ reference: pcm, consent: pcm });
+  const making = createCloneMaking({ engines: [{ ...tone, cloning }], readSamples, speech });
+  const prepared = await making.prepare(asked, [], signal);
+  await making.make(asked, prepared, 'test', signal);
+  const second = making.make(asked, prepared, 'other', signal);
+  await expect(second).rejects.toMatchObject({ reason: 'engine_unavailable' });
+  expect(madeCount).toBe(1);
+});
