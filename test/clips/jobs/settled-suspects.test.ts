@@ -153,15 +153,6 @@ test('the earlier audio does not expire while a sentence is spoken again; the ne
   expect(await expiryOf(next)).toBe(Date.parse(next.expires_at));
 });
 
-test('all suspects are counted; lists have the first of them', async () => {
-  const count = 23;
-  const { create, get, readJobs, untilEnded } = await openJobsGateway({ engines: [openTakes([bad], { seed: true })] });
-  const { id } = await create({ seed: 1, chapters: [{ text: Array(count).fill(text).join('\n\n') }] });
-  await untilEnded(id);
-  const [{ suspects: first, suspect_count: counted }] = (await readJobs('')).jobs[0].chapters;
-  expect([(await get(id)).chapters[0].suspects.length, first.length, counted]).toEqual([count, 20, count]);
-});
-
 test('after a day, the text and the audio of the sentences are gone, and nothing can be spoken again', async () => {
   const { get, id, job, sweepJobs, settle, store } = await openSuspect([good]);
   const count = async () => (await store.query('select 1 from job_parts union all select 1 from job_segments')).length;

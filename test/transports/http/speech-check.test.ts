@@ -72,15 +72,22 @@ test('a job speaks suspect sentences again, and lists those that stay suspect', 
   expect(engine.segments.length).toBe(6);
 });
 
-test('a list of jobs has few of the suspects of a job', async () => {
+test('a list of jobs has few of the suspects of a job, and their number', async () => {
   const { create, untilEnded, readJobs } = await openJobsGateway({ engines: [openTakes([bad])] });
   const { id } = await create({ chapters: [12, 25].map((count) => ({ text: Array(count).fill(text).join('\n\n') })) });
   const job = await untilEnded(id);
   expect(job.status).toBe('succeeded');
   const { jobs } = await readJobs('');
-  const countOf = ({ chapters }: JobJson) => chapters.map(({ suspects }: { suspects: object[] }) => suspects.length);
+  const countOf = ({ chapters }: JobJson) =>
+    chapters.map(({ suspects, suspect_count }: JobJson['chapters'][number]) => [suspects.length, suspect_count]);
   expect([job, ...jobs].map(countOf)).toEqual([
-    [12, 20],
-    [12, 8],
+    [
+      [12, 12],
+      [25, 25],
+    ],
+    [
+      [12, 12],
+      [8, 25],
+    ],
   ]);
 }, 60_000);
