@@ -126,13 +126,12 @@ const toMark = ({ kind, name, seconds }: Pick<SpeechEvent<'mark'>, 'kind' | 'nam
 });
 
 const toChecked = ({ suspects = [], unchecked = 0 }: Pick<SpeechEvent<'done'>, 'suspects' | 'unchecked'>) => ({
-  suspects: suspects.map(({ startSeconds, endSeconds, chunkIndex, faults, said = '', heard = '' }) => ({
+  suspects: suspects.map(({ startSeconds: start, seconds, chunkIndex, faults = [], text, heard }) => ({
     chunkIndex,
-    start: roundSeconds(startSeconds),
-    end: roundSeconds(endSeconds),
+    start,
+    end: roundSeconds(start + seconds),
     faults: [...faults],
-    said,
-    heard,
+    ...(faults.includes('words_differ') && { said: text, heard: heard ?? '' }),
   })),
   unchecked,
 });

@@ -1,6 +1,6 @@
 // Defines the events of speech.
 import type { FormatName, Origin } from '../audio.ts';
-import type { SegmentCheck, SpeechFault, Voice } from '../engines.ts';
+import type { SegmentCheck, Voice } from '../engines.ts';
 import type { TimedWord } from './word-timing.ts';
 
 /** `ignored:` precedes the name of markup or of a field that has no effect, such as "ignored:phoneme". */
@@ -79,17 +79,6 @@ interface SpeechChunkDone {
   endSeconds: number;
 }
 
-/** A segment that may not say its text, with its time in the audio. */
-export interface Suspect {
-  chunkIndex: number;
-  startSeconds: number;
-  endSeconds: number;
-  faults: readonly SpeechFault[];
-  /** The text, and what a recognizer heard instead. */
-  said?: string | undefined;
-  heard?: string | undefined;
-}
-
 /** What was spoken for a segment, and the result of its checks. */
 export interface SegmentReport extends SegmentCheck {
   /** The words as the caller wrote them, from the first to the last. */
@@ -110,8 +99,8 @@ export interface SpeechDone {
   type: 'done';
   /** The segments with words, in order. */
   segments?: readonly SegmentReport[] | undefined;
-  /** Undefined if no segment could be judged. */
-  suspects?: readonly Suspect[] | undefined;
+  /** The segments that may not say their text; undefined if no segment could be judged. */
+  suspects?: readonly SegmentReport[] | undefined;
   /** Number of segments that the recognizer left unchecked. */
   unchecked?: number | undefined;
   /** In live speech: this event with the findings of a recognizer, once it has heard the turn. Never rejects. */

@@ -8,15 +8,7 @@ import type { FileOfTurns } from './live-turn.ts';
 import type { CutPlan } from './plan.ts';
 import { RequestSound } from './request-sound.ts';
 import type { Admission } from './schedule.ts';
-import type {
-  Meter,
-  SegmentReport,
-  SpeechAudio,
-  SpeechDone,
-  SpeechEvent,
-  SpeechInfo,
-  Suspect,
-} from './speech-events.ts';
+import type { Meter, SegmentReport, SpeechAudio, SpeechDone, SpeechEvent, SpeechInfo } from './speech-events.ts';
 import type { Binding } from './voice.ts';
 import { createWordAt, roundToMs, type WordAt } from './word-timing.ts';
 
@@ -105,8 +97,8 @@ export class SpokenPlan {
   #startSeconds = 0;
   /** Checks of cuts that are being spoken. */
   readonly #checks: SegmentChecks = new Map();
-  /** The cuts with words whose audio was encoded. A check is complete when its cut has been heard. */
-  readonly #spoken: { at: Place; check: SegmentCheck; report: Omit<SegmentReport, keyof SegmentCheck> }[] = [];
+  /** The cuts with words whose audio was encoded. A report is complete when a recognizer has heard its cut. */
+  readonly #spoken: SegmentReport[] = [];
   readonly #hearings: Promise<void>[] = [];
   #written: { chunkIndex: number; wordAt: WordAt } | undefined;
 
@@ -183,16 +175,19 @@ export class SpokenPlan {
     this.#checks.delete(planned);
     const { chunkIndex, cut, rendering } = planned;
     if (!cut || !rendering) return;
-    const { voiceId } = rendering.voice;
-    const engine = rendering.binding.engine.name;
-    const [startSeconds, seconds] = [this.sound.segmentSeconds, this.sound.segmentDuration].map(roundToMs);
-    const offset = cut.spans[0]?.offset ?? 0;
-    const at = { chunkIndex, startSeconds: this.sound.segmentSeconds, endSeconds: this.sound.seconds };
-    const text = this.#writtenIn(planned);
-    const spoken = spokenIn(cut);
-    const words = { text, ...(spoken !== text && { spoken }), chunkIndex, offset };
-    const report = { ...words, voiceId, engine, startSeconds: startSeconds!, seconds: seconds! };
-    this.#spoken.push({ at, check, report });
+    const [text, spoken] = [this.#writtenIn(planned), spokenIn(cut)];
+    // What a recognizer hears later is added to the same object.
+    const report = Object.assign(check, {
+      text,
+      spoken: spoken === text ? undefined : spoken,
+      chunkIndex,
+      offset: cut.spans[0]?.offset ?? 0,
+      voiceId: rendering.voice.voiceId,
+      engine: rendering.binding.engine.name,
+      startSeconds: roundToMs(this.sound.segmentSeconds),
+      seconds: roundToMs(this.sound.segmentDuration),
+    });
+    this.#spoken.push(report);
   }
 
   /** The words of a cut as written, without the markup between them. */
@@ -212,8 +207,7 @@ export class SpokenPlan {
 
   done(): SpeechDone {
     const { encodedSeconds: seconds, head } = this.sound;
-    const segments = this.#spoken.map(({ report, check }) => ({ ...report, ...check }));
-    const isJudged = segments.some(({ faults }) => faults);
+    const segments = this.#spoken.map((report) => ({ ...report }));
     const isUnheard = ({ wordErrors }: SegmentCheck) => this.#speaking.listen && wordErrors === undefined;
     return {
       type: 'done',
@@ -221,7 +215,7 @@ export class SpokenPlan {
       seconds,
       byteCount: this.events.byteCount,
       segments,
-      suspects: isJudged ? this.#spoken.flatMap(toSuspect) : undefined,
+      suspects: segments.some(({ faults }) => faults) ? segments.filter(({ faults }) => faults?.length) : undefined,
       unchecked: segments.filter(isUnheard).length || undefined,
       head,
     };
@@ -277,19 +271,6 @@ function spokenIn({ text, phonemes = [] }: NonNullable<PlannedCut['cut']>): stri
     at = range.to;
   }
   return `${spoken}${text.slice(at)}`.replace(/^[^\p{L}\p{N}/]+|[^\p{L}\p{N}\p{M}/]+$/gu, '');
-}
-
-type Place = Omit<Suspect, 'faults' | 'said' | 'heard'>;
-
-interface Spoken {
-  at: Place;
-  check: SegmentCheck;
-  report: { text: string };
-}
-
-function toSuspect({ at, check: { faults = [], heard }, report: { text } }: Spoken): Suspect[] {
-  if (faults.length === 0) return [];
-  return [{ ...at, faults, ...(faults.includes('words_differ') && { said: text, heard }) }];
 }
 
 async function* silent(): AsyncGenerator<SpokenPcm> {}
