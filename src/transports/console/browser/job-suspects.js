@@ -81,47 +81,37 @@ function toItem({ chapter, n, suspect: { text, faults, heard, start } }, play) {
     url !== null &&
       start !== null &&
       element('button', { type: 'button', class: 'quiet', 'aria-label': `Play “${text}”`, onclick }, 'Play'),
-    element('p', {}, ...(heard === undefined ? [text] : compareWords(text, heard))),
+    element(
+      'p',
+      {},
+      ...(heard === undefined ? [text] : compareWords(wordsOf(text), wordsOf(heard)).flatMap((word) => [word, ' '])),
+    ),
     element('small', {}, facts.join(' · ')),
   );
 }
 
 /** @param {string} word */
 const plain = (word) => word.toLowerCase().replace(/[^\p{L}\p{N}]/gu, '');
+/** @param {string} text */
+const wordsOf = (text) => text.split(/\s+/).filter((word) => plain(word) !== '');
 
 /**
  * Returns the words of both texts: deleted are those of the text that were not heard, inserted those that were only heard.
- * @param {string} text
- * @param {string} heard
+ * @param {string[]} said
+ * @param {string[]} other
+ * @returns {(string | HTMLElement)[]}
  */
-function compareWords(text, heard) {
-  const [said, other] = /** @type {[string[], string[]]} */ (
-    [text, heard].map((each) => each.split(/\s+/).filter((word) => plain(word) !== ''))
-  );
-  // The number of words in common from a word of each text on.
-  const common = Array.from(
-    { length: said.length + 1 },
-    () => /** @type {number[]} */ (Array(other.length + 1).fill(0)),
-  );
-  /** @param {number} i @param {number} j */
-  const at = (i, j) => common[i]?.[j] ?? 0;
-  const [saidPlain, otherPlain] = [said.map(plain), other.map(plain)];
-  /** @param {number} i @param {number} j */
-  const isSame = (i, j) => saidPlain[i] === otherPlain[j];
-  for (let i = said.length - 1; i >= 0; i--)
-    for (let j = other.length - 1; j >= 0; j--)
-      /** @type {number[]} */ (common[i])[j] = isSame(i, j)
-        ? at(i + 1, j + 1) + 1
-        : Math.max(at(i + 1, j), at(i, j + 1));
-  /** @type {(string | HTMLElement)[]} */
-  const words = [];
-  for (let i = 0, j = 0; i < said.length || j < other.length; ) {
-    if (i < said.length && j < other.length && isSame(i, j)) {
-      words.push(said[i++] ?? '', ' ');
-      j++;
-    } else if (i < said.length && (j === other.length || at(i + 1, j) >= at(i, j + 1)))
-      words.push(element('del', {}, said[i++]), ' ');
-    else words.push(element('ins', {}, other[j++]), ' ');
-  }
-  return words;
+function compareWords(said, other) {
+  let [i, j, length] = [0, 0, 0];
+  // The longest stretch of words that both texts have.
+  for (let at = 0; at < said.length; at++)
+    for (let place = 0; place < other.length; place++) {
+      const end = said.slice(at).findIndex((word, n) => plain(word) !== plain(other[place + n] ?? ''));
+      const count = end < 0 ? said.length - at : end;
+      if (count > length) [i, j, length] = [at, place, count];
+    }
+  if (length === 0)
+    return [...said.map((word) => element('del', {}, word)), ...other.map((word) => element('ins', {}, word))];
+  const before = compareWords(said.slice(0, i), other.slice(0, j));
+  return [...before, ...said.slice(i, i + length), ...compareWords(said.slice(i + length), other.slice(j + length))];
 }
