@@ -69,7 +69,7 @@ export class ClipWriter {
       const { clips, captioned, isLinked } = this.#options;
       await addOrRemove(row, this.#info!, this.#options, async () => {
         if (captioned) await storeCaptions(clips, row.clipId, toCues(captioned, this.#words, row.seconds));
-        if (isLinked) await storeReceipt(clips, row, range, event.segments ?? []);
+        if (isLinked) await storeReceipt(clips, row, range, { segments: event.segments ?? [] });
       });
       this.#reservation.keep(row.byteCount);
       this.row = row;

@@ -27,19 +27,16 @@ interface SoundRange {
 /** Id of the receipt in manifests. It is a hash, because the id of the audio is part of its URL. */
 export const receiptIdOf = (audioId: string): string => `rcp_${hash('sha256', audioId, 'base64url').slice(0, 26)}`;
 
-const toReceipt = (
-  { clipId, format, sampleRateHz, seconds, createdAtMs, fingerprint, origin }: Receipted,
-  { start, byteCount }: SoundRange,
-) => ({
+const toReceipt = (clip: Receipted, { start, byteCount }: SoundRange) => ({
   version: 1,
-  id: receiptIdOf(clipId),
-  service: (JSON.parse(origin!) as Origin).software,
-  created_at: new Date(createdAtMs).toISOString(),
-  audio_id: clipId,
-  format,
-  sample_rate: sampleRateHz,
-  seconds,
-  sound: { sha256: fingerprint, start, bytes: byteCount },
+  id: receiptIdOf(clip.clipId),
+  service: (JSON.parse(clip.origin!) as Origin).software,
+  created_at: new Date(clip.createdAtMs).toISOString(),
+  audio_id: clip.clipId,
+  format: clip.format,
+  sample_rate: clip.sampleRateHz,
+  seconds: clip.seconds,
+  sound: { sha256: clip.fingerprint, start, bytes: byteCount },
 });
 
 /** Longest text that a recognizer heard, beyond the length of the segment's own. Recognizers may repeat a word without end. */
@@ -47,76 +44,48 @@ const heardCharsMore = 200;
 
 type Segments = NonNullable<SpeechEvent<'done'>['segments']>;
 
-const toSegment = ({
-  text,
-  spoken,
-  voiceId,
-  engine,
-  seed,
-  takes,
-  startSeconds,
-  seconds,
-  ...report
-}: Segments[number]) => ({
-  text,
-  spoken,
-  voice_id: voiceId,
-  engine,
-  seed,
-  takes,
-  start: startSeconds,
-  seconds,
+const toSegment = (report: Segments[number]) => ({
+  text: report.text,
+  spoken: report.spoken,
+  voice_id: report.voiceId,
+  engine: report.engine,
+  seed: report.seed,
+  takes: report.takes,
+  start: report.startSeconds,
+  seconds: report.seconds,
   faults: report.faults,
-  heard: report.heard === undefined ? undefined : cutText(report.heard, text.length + heardCharsMore),
+  heard: report.heard === undefined ? undefined : cutText(report.heard, report.text.length + heardCharsMore),
   word_errors: report.wordErrors,
 });
 
-export const storeReceipt = (
-  clips: ClipStore,
-  clip: Receipted,
-  range: SoundRange,
-  segments: Segments,
-): Promise<void> => {
-  const items = segments.values().map((each) => JSON.stringify(toSegment(each)));
-  return writeReceipt(clips, clip, range, { name: 'segments', items });
-};
+/** What a receipt lists. The receipt of a joined file contains the receipts of its chapters. */
+type Listed =
+  | { segments: Segments }
+  | { chapters: readonly { title: string; startSeconds: number; audioId: string }[] };
 
-interface ReceiptedChapter {
-  title: string;
-  startSeconds: number;
-  audioId: string;
-}
-
-/** Stores the receipt of a joined file, which contains the receipts of its chapters. */
-export function storeBookReceipt(
-  clips: ClipStore,
-  clip: Receipted,
-  range: SoundRange,
-  chapters: readonly ReceiptedChapter[],
-): Promise<void> {
-  const items = async function* () {
-    for (const { title, startSeconds: start, audioId } of chapters) {
+async function* itemsOf(clips: ClipStore, listed: Listed): AsyncGenerator<string> {
+  if ('segments' in listed) for (const each of listed.segments) yield JSON.stringify(toSegment(each));
+  else
+    for (const { title, startSeconds: start, audioId } of listed.chapters) {
       const receipt = (await readFile(clips, receiptKeyOf(audioId))) ?? 'null';
       yield `${JSON.stringify({ title, start }).slice(0, -1)},"receipt":${receipt}}`;
     }
-  };
-  return writeReceipt(clips, clip, range, { name: 'chapters', items: items() });
 }
 
 const pieceCharsMin = 64 * 1024;
 
-/** Writes a receipt in pieces, because a job has up to 25 000 segments. The items are JSON. */
-async function writeReceipt(
+/** Stores a receipt in pieces, because a job has up to 25 000 segments. */
+export async function storeReceipt(
   clips: ClipStore,
   clip: Receipted,
   range: SoundRange,
-  { name, items }: { name: string; items: Iterable<string> | AsyncIterable<string> },
+  listed: Listed,
 ): Promise<void> {
   if (clip.origin === null || !clips.hasReceipts) return;
   const pieces = async function* () {
-    let piece = `${JSON.stringify(toReceipt(clip, range)).slice(0, -1)},"${name}":[`;
+    let piece = `${JSON.stringify(toReceipt(clip, range)).slice(0, -1)},"${Object.keys(listed)[0]}":[`;
     let separator = '';
-    for await (const item of items) {
+    for await (const item of itemsOf(clips, listed)) {
       piece += separator + item;
       separator = ',';
       if (piece.length < pieceCharsMin) continue;

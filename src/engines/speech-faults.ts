@@ -90,13 +90,7 @@ function longestHeld({ levels, bands }: SpeechFrames, levelMin: number): number 
 }
 
 /** Scores, and starts of both stretches, of the paths that end in a frame and the frames after it, by their distance. */
-interface Row {
-  scores: Float32Array;
-  firsts: Int32Array;
-  seconds: Int32Array;
-}
-
-const createRow = (): Row => ({
+const createRow = () => ({
   scores: new Float32Array(stretch.lagMax + 2),
   firsts: new Int32Array(stretch.lagMax + 2),
   seconds: new Int32Array(stretch.lagMax + 2),

@@ -33,6 +33,13 @@ export function join<T extends Numbers>(ArrayOf: new (length: number) => T, part
   return whole;
 }
 
+/** Joins pieces of the same sample rate; undefined if there are none. */
+export function joinPcm(pieces: readonly Pcm[]): Pcm | undefined {
+  const [first] = pieces;
+  const parts = pieces.map(({ samples }) => samples);
+  return first && { samples: join(Int16Array, parts), sampleRateHz: first.sampleRateHz };
+}
+
 /** Full scale. The guard (sound-check.ts) counts samples of this size as clipped. */
 const peak = 32_766;
 

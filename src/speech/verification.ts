@@ -4,11 +4,11 @@
 import { toFloat } from '../audio.ts';
 import type { Listen, SpokenPcm } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
-import { join } from '../platform/pcm.ts';
+import { joinPcm, secondsOf } from '../platform/pcm.ts';
 import { CircuitBreaker } from '../platform/runtime/circuit-breaker.ts';
 import { SlotQueue } from '../platform/runtime/slot-queue.ts';
 import { compareWords } from '../text.ts';
-import type { Recorded, Transcriber } from './transcription.ts';
+import type { Transcriber } from './transcription.ts';
 
 /** Returns a function that has segments heard for an account. */
 export type Verifier = (owner: string) => Listen;
@@ -33,31 +33,30 @@ export function createVerifier(
   const slots = new SlotQueue({ slotsMax: atOnceMax, waitingMax, isShared: true });
   const breaker = new CircuitBreaker();
 
-  async function ask(take: HeardTake, owner: string, signal: AbortSignal, untilMs: number): Promise<string> {
+  type Take = { pieces: readonly SpokenPcm[]; languageCode: string };
+  async function ask({ pieces, languageCode }: Take, owner: string, signal: AbortSignal, untilMs: number) {
     // Waiting is useless while the breaker is open.
     breaker.check();
     const leftMs = (ms: number) => Math.max(0, Math.min(ms, untilMs - performance.now()));
-    const release = await slots.take({ owner, signal, waitMsMax: leftMs(waitMsMax) });
+    using slot = new DisposableStack();
+    slot.defer(await slots.take({ owner, signal, waitMsMax: leftMs(waitMsMax) }));
+    const trial = breaker.begin();
+    const sound = joinPcm(pieces)!;
+    const lengthMs = 1000 * secondsOf(sound);
+    const limitMs = leftMs(waitMsMax + lengthMs);
+    const limit = AbortSignal.timeout(Math.round(limitMs));
     try {
-      const trial = breaker.begin();
-      const recorded = toRecorded(take);
-      const lengthMs = (1000 * recorded.samples.length) / recorded.sampleRateHz;
-      const limitMs = leftMs(waitMsMax + lengthMs);
-      const limit = AbortSignal.timeout(Math.round(limitMs));
-      try {
-        const { text } = await transcribe(recorded, AbortSignal.any([signal, limit]));
-        trial.succeeded();
-        return text;
-      } catch (error) {
-        const waitSeconds = error instanceof Failure ? error.facts.retryAfterSeconds : 0;
-        // A server that refuses one recording, for example because of its language, still works.
-        const isTooShort = limit.aborted && limitMs < lengthMs;
-        if (signal.aborted || isTooShort || waitSeconds === undefined) trial.cancelled();
-        else trial.failed(1000 * waitSeconds);
-        throw error;
-      }
-    } finally {
-      release();
+      const recorded = { ...sound, samples: toFloat(sound.samples, 0), languageCode };
+      const { text } = await transcribe(recorded, AbortSignal.any([signal, limit]));
+      trial.succeeded();
+      return text;
+    } catch (error) {
+      const waitSeconds = error instanceof Failure ? error.facts.retryAfterSeconds : 0;
+      // A server that refuses one recording, for example because of its language, still works.
+      const isTooShort = limit.aborted && limitMs < lengthMs;
+      if (signal.aborted || isTooShort || waitSeconds === undefined) trial.cancelled();
+      else trial.failed(1000 * waitSeconds);
+      throw error;
     }
   }
 
@@ -86,17 +85,4 @@ export function createVerifier(
     };
     return (...take) => listen(...take).catch(() => undefined);
   };
-}
-
-interface HeardTake {
-  pieces: readonly SpokenPcm[];
-  languageCode: string;
-}
-
-function toRecorded({ pieces, languageCode }: HeardTake): Recorded {
-  const samples = join(
-    Int16Array,
-    pieces.map((piece) => piece.samples),
-  );
-  return { samples: toFloat(samples, 0), sampleRateHz: pieces[0]!.sampleRateHz, languageCode };
 }

@@ -18,7 +18,7 @@ import { removeAudio } from '../clip-remover.ts';
 import type { Reservation } from '../clip-room.ts';
 import { type ClipRow, toVoiceList } from '../clip-rows.ts';
 import { hasPlace, signFile } from '../provenance/places.ts';
-import { receiptIdOf, storeBookReceipt } from '../stored-receipt.ts';
+import { receiptIdOf, storeReceipt } from '../stored-receipt.ts';
 import { isStored } from '../stores/clip-store.ts';
 import { storeBookCaptions } from './chapter-captions.ts';
 import { expiryOf, type JobSettings, toPartRequest } from './job-request.ts';
@@ -152,7 +152,7 @@ async function storeBook(joining: Joining, tools: JobTools, signal: AbortSignal)
     const clip = toClip(job, finished, { ...made, origin: origin ? JSON.stringify(origin) : null });
     const store = async () => {
       if (captions.length > 0) await storeBookCaptions(clips, audioId, placed);
-      await storeBookReceipt(clips, clip, fingerprint.range, placed);
+      await storeReceipt(clips, clip, fingerprint.range, { chapters: placed });
       await draft.commit(file?.head);
     };
     await removeOnFailure(store(), audioId, tools);

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import type { SegmentCheck, SpokenPcm, WordTime } from '../../engines.ts';
 import { cutText } from '../../platform/count-chars.ts';
 import { toFailure } from '../../platform/errors.ts';
-import { join, samplesOf, secondsOf } from '../../platform/pcm.ts';
+import { joinPcm, samplesOf, secondsOf } from '../../platform/pcm.ts';
 import { createId } from '../../platform/runtime/id.ts';
 import type { PlannedCut, Speech } from '../../speech.ts';
 import { readFile, storeFile } from '../beside-audio.ts';
@@ -187,13 +187,8 @@ function fingerprintOf({ chunkIndex, cut, rendering }: PlannedCut): string {
 
 /** Joins the pieces; undefined if nothing was spoken. */
 function whole(pieces: readonly SpokenPcm[]): SpokenPcm | undefined {
-  const [first] = pieces;
-  if (!first) return undefined;
-  const samples = join(
-    Int16Array,
-    pieces.map((piece) => piece.samples),
-  );
-  return { samples, sampleRateHz: first.sampleRateHz, words: pieces.flatMap(({ words = [] }) => words) };
+  const spoken = joinPcm(pieces);
+  return spoken && { ...spoken, words: pieces.flatMap(({ words = [] }) => words) };
 }
 
 /** Where the text of the chapter has the words of a cut, and the first of them; undefined if it has none. */

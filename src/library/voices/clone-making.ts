@@ -5,7 +5,7 @@ import { gainDbFor } from '../../audio.ts';
 import type { Cloning, Engine, Segment, SpokenPcm, Voice } from '../../engines.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { isSpokenBy } from '../../platform/language-code.ts';
-import { join, type Pcm } from '../../platform/pcm.ts';
+import { joinPcm, type Pcm } from '../../platform/pcm.ts';
 import type { Speech } from '../../speech.ts';
 import type { ReadSamples, Samples } from './sample-reader.ts';
 import { type CloneFields, checkLanguage, faultTo } from './voice-fields.ts';
@@ -144,14 +144,9 @@ function toSampleSegment(
 
 /** Returns the gain that brings the clone to the standard loudness. */
 async function measureGain(spoken: AsyncIterable<SpokenPcm>): Promise<number> {
-  const pieces = await Array.fromAsync(spoken);
-  const [first] = pieces;
-  if (!first) throw new Failure('engine_error', {}, new Error('the clone generated no audio'));
-  const samples = join(
-    Int16Array,
-    pieces.map((piece) => piece.samples),
-  );
-  return gainDbFor({ ...first, samples });
+  const sound = joinPcm(await Array.fromAsync(spoken));
+  if (!sound) throw new Failure('engine_error', {}, new Error('the clone generated no audio'));
+  return gainDbFor(sound);
 }
 
 type CloningEngine = Engine & { cloning: Cloning };
