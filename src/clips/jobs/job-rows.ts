@@ -4,7 +4,7 @@
 
 import { createColumns, type RowStore, type Rows, type Transaction, toNames } from '../../platform/store/row-store.ts';
 import { type ChapterId, createJobLeases } from './job-leases.ts';
-import { createJobSegmentRows, deleteUnneededParts, findReopenable, reopenSegment } from './job-segment-rows.ts';
+import { createJobSegmentRows, deleteUnneededParts, reopenSuspect } from './job-segment-rows.ts';
 
 export interface JobRow {
   jobKey: string;
@@ -242,18 +242,12 @@ export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptio
         if (!refused) await requeue(rows, jobKey, limits);
         return refused ?? 'queued';
       }),
-    /** Queues a job that has succeeded again, to speak a suspect of a chapter again. */
-    speakAgain: (
-      id: ChapterId,
-      offset: number,
-      limits: RequeueLimits,
-    ): Promise<'queued' | 'left' | 'too many' | 'unknown' | 'expired'> =>
+    /** Queues a job that has succeeded again, to speak a suspect again. Throws a Failure if that is not possible. */
+    speakAgain: (id: ChapterId, offset: number, limits: RequeueLimits): Promise<'queued' | 'left' | 'too many'> =>
       store.transaction(async (rows) => {
-        const found = await findReopenable(rows, id, offset);
-        if (typeof found === 'string') return found;
         const refused = await refuseRequeue(rows, id.jobKey, "'succeeded'", limits);
         if (refused) return refused;
-        await reopenSegment(rows, id, found);
+        await reopenSuspect(rows, id, offset);
         await requeue(rows, id.jobKey, limits);
         return 'queued';
       }),

@@ -4,6 +4,7 @@
 
 import { addUsage, type Usage } from '../../accounts.ts';
 import type { SpeechFault } from '../../engines.ts';
+import { Failure } from '../../platform/errors.ts';
 import { createColumns, type RowStore, type Rows, type Transaction, toNames } from '../../platform/store/row-store.ts';
 import type { ChapterId } from './job-leases.ts';
 
@@ -116,8 +117,8 @@ export function createJobSegmentRows(store: RowStore) {
     /** Queues a finished chapter again, because its file is gone. Joining waits for this chapter. */
     reopenChapter: (id: ChapterId): Promise<void> => store.transaction((rows) => reopenChapter(rows, id)),
     findReopenable: (id: ChapterId, offset: number) => findReopenable(store, id, offset),
-    /** Removes a sentence from the suspects of a chapter. Returns false if it is none of them. */
-    keepSuspect: (id: ChapterId, offset: number): Promise<boolean> =>
+    /** Removes a sentence from the suspects of a chapter. Throws a Failure if it is none of them. */
+    keepSuspect: (id: ChapterId, offset: number): Promise<void> =>
       store.transaction((rows) => keepSuspect(rows, id, offset)),
     /** Deletes the segments of a voice and returns their clips. */
     deleteSegmentsOfVoice: (voiceId: string): Promise<string[]> =>
@@ -244,68 +245,65 @@ async function reopenChapter(rows: Transaction, { jobKey, chapter }: ChapterId):
     where job_key = $1 and chapter = $2 and status = 'done' returning chars`;
   const [row] = await rows.query<{ chars: number }>(ofChapter, jobKey, chapter);
   if (!row) return;
-  const ofJob = `update jobs set chapters_done = chapters_done - 1, chars_done = chars_done - $2,
-    revision = revision + 1 where job_key = $1 returning chapter_count as count`;
-  const [job] = await rows.query<{ count: number }>(ofJob, jobKey, row.chars);
   // The clips of segments that were kept for suspects are left to the store's cleanup.
   await rows.query('delete from job_segments where job_key = $1 and chapter = $2', jobKey, chapter);
-  await unqueueJoin(rows, jobKey, job!.count);
+  await uncountChapter(rows, jobKey, row.chars);
 }
 
-/** Returns a suspect of a chapter, and the other suspects. */
+/** Counts a chapter as unfinished again. Joining waits for it. */
+async function uncountChapter(rows: Transaction, jobKey: string, chars: number): Promise<void> {
+  const ofJob = `update jobs set chapters_done = chapters_done - 1, chars_done = chars_done - $2,
+    revision = revision + 1 where job_key = $1 returning chapter_count as count`;
+  const [job] = await rows.query<{ count: number }>(ofJob, jobKey, chars);
+  const ofJoin = `update job_chapters set status = 'waiting', lease_until_ms = 0, lease_holder = null
+    where job_key = $1 and chapter = $2`;
+  await rows.query(ofJoin, jobKey, job!.count);
+}
+
+/** Returns a suspect of a chapter, and the other suspects. Throws a Failure if there is no such suspect. */
 async function findSuspect(rows: Rows, { jobKey, chapter }: ChapterId, offset: number) {
   const sql = 'select suspects from job_chapters where job_key = $1 and chapter = $2';
   const [row] = await rows.query<{ suspects: string }>(sql, jobKey, chapter);
   const all = JSON.parse(row?.suspects ?? '[]') as JobSuspect[];
-  return { suspect: all.find((each) => each.offset === offset), others: all.filter((each) => each.offset !== offset) };
+  const suspect = all.find((each) => each.offset === offset);
+  if (!suspect) throw new Failure('not_found', { message: 'The chapter has no suspect here.' });
+  return { suspect, others: all.filter((each) => each !== suspect) };
 }
 
-async function keepSuspect(rows: Transaction, id: ChapterId, offset: number): Promise<boolean> {
-  const { suspect, others } = await findSuspect(rows, id, offset);
-  if (!suspect) return false;
+async function keepSuspect(rows: Transaction, id: ChapterId, offset: number): Promise<void> {
+  const { others } = await findSuspect(rows, id, offset);
   await writeSuspects(rows, id, others);
   await rows.query('update jobs set revision = revision + 1 where job_key = $1', id.jobKey);
-  return true;
 }
 
 /**
- * Finds a suspect that can be spoken again: the segments of its chapter and the audio of the other chapters are still
- * stored.
+ * Finds a suspect that can be spoken again. Throws a Failure unless the segments of its chapter and the audio of the
+ * other chapters are still stored.
  */
-export async function findReopenable(
-  rows: Rows,
-  id: ChapterId,
-  offset: number,
-): Promise<{ segment: number; chars: number; others: JobSuspect[] } | 'unknown' | 'expired'> {
+async function findReopenable(rows: Rows, id: ChapterId, offset: number) {
   const { suspect, others } = await findSuspect(rows, id, offset);
-  if (!suspect) return 'unknown';
   const { segment = -1, chars = 0 } = suspect;
   const sql = `select 1 from job_segments where job_key = $1 and chapter = $2 and segment = $3
     and not exists (select 1 from job_chapters c where c.job_key = $1 and c.chapter <> $2 and c.status = 'done'
       and not exists (select 1 from clips where clip_id = c.audio_id and expires_at_ms > $4))`;
   const found = await rows.query(sql, id.jobKey, id.chapter, segment, Date.now());
-  return found.length > 0 ? { segment, chars, others } : 'expired';
+  const message = 'A sentence can only be spoken again within 24 hours, while the audio of all chapters is stored.';
+  if (found.length === 0) throw new Failure('audio_expired', { message });
+  return { segment, chars, others };
 }
 
-/** Queues a finished chapter again, to speak a segment again. Until that is done, the chapter has its present audio. */
-export async function reopenSegment(
-  rows: Transaction,
-  { jobKey, chapter }: ChapterId,
-  { segment, others }: { segment: number; others: JobSuspect[] },
-): Promise<void> {
+/**
+ * Queues a finished chapter again, to speak a suspect again. Until that is done, the chapter has its present audio.
+ * Throws a Failure if the suspect cannot be spoken again.
+ */
+export async function reopenSuspect(rows: Transaction, id: ChapterId, offset: number): Promise<void> {
+  const { jobKey, chapter } = id;
+  const { segment, others } = await findReopenable(rows, id, offset);
   const mark = `update job_segments set fingerprint = '${askedAgain}'
     where job_key = $1 and chapter = $2 and segment = $3`;
   await rows.query(mark, jobKey, chapter, segment);
-  await writeSuspects(rows, { jobKey, chapter }, others);
+  await writeSuspects(rows, id, others);
   const reopen = "update job_chapters set status = 'queued', done_revision = null where job_key = $1 and chapter = $2";
   await rows.query(reopen, jobKey, chapter);
-  const ofJob = 'update jobs set chapters_done = chapters_done - 1 where job_key = $1 returning chapter_count as count';
-  const [job] = await rows.query<{ count: number }>(ofJob, jobKey);
-  await unqueueJoin(rows, jobKey, job!.count);
-}
-
-async function unqueueJoin(rows: Transaction, jobKey: string, chapter: number): Promise<void> {
-  const sql = `update job_chapters set status = 'waiting', lease_until_ms = 0, lease_holder = null
-    where job_key = $1 and chapter = $2`;
-  await rows.query(sql, jobKey, chapter);
+  await uncountChapter(rows, jobKey, 0);
 }

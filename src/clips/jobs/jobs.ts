@@ -167,20 +167,15 @@ export function openJobs(options: JobsOptions) {
     ): Promise<Job> {
       const job = await findRow(callerId, jobId);
       const id = { jobKey: job.jobKey, chapter };
-      const speakAgain = async () => {
-        const found = await rows.findReopenable(id, offset);
-        if (typeof found === 'string') return found;
+      if (isAgain) {
+        const { chars } = await rows.findReopenable(id, offset);
         // Refuses a spent quota now, because a job that fails later is no longer one that has succeeded.
-        (await chargeJob(job, tools, found.chars, call)).end(0);
-        return rows.speakAgain(id, offset, requeueLimits());
-      };
-      const settled = isAgain ? await speakAgain() : (await rows.keepSuspect(id, offset)) || 'unknown';
-      if (settled === 'too many') throw tooManyJobs();
-      if (settled === 'unknown') throw new Failure('not_found', { message: 'The chapter has no suspect here.' });
-      if (settled === 'left') throw new Failure('not_found', { message: 'The job has not succeeded.' });
-      const expired = 'A sentence can only be spoken again within 24 hours, while the audio of all chapters is stored.';
-      if (settled === 'expired') throw new Failure('audio_expired', { message: expired });
-      runner.wake();
+        (await chargeJob(job, tools, chars, call)).end(0);
+        const queued = await rows.speakAgain(id, offset, requeueLimits());
+        if (queued === 'too many') throw tooManyJobs();
+        if (queued === 'left') throw new Failure('not_found', { message: 'The job has not succeeded.' });
+        runner.wake();
+      } else await rows.keepSuspect(id, offset);
       return find(callerId, jobId);
     },
 
