@@ -223,6 +223,6 @@ test('chapters that their caller deletes are not spoken again for nothing', asyn
   expect((await settle('speak_again')).status).toBe(202);
   const next = await untilEnded(id);
   expect([next.status, await charged()]).toEqual(['succeeded', chars + 2 * text.length + 2]);
-  await remove(audioIdOf(next, 1));
+  expect((await remove(audioIdOf(next, 1))).status).toBe(204);
   expect((await settle('speak_again')).json.error).toBe('audio_expired');
 });
