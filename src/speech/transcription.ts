@@ -3,7 +3,7 @@
 // another length is refused, and redirects are refused, because a request contains the recording and the key.
 import { wavFile } from '../audio.ts';
 import { Failure } from '../platform/errors.ts';
-import { describeBody, readUpTo, retryAfterMs } from '../platform/net/upstream-answer.ts';
+import { describeBody, parseAnswer, readUpTo, retryAfterMs } from '../platform/net/upstream-answer.ts';
 
 export interface Transcript {
   text: string;
@@ -138,7 +138,7 @@ const isOfLength = ({ duration, starts }: PartTranscript, seconds: number): bool
 
 /** Returns undefined if the body is not a transcript. The words of a server with word times are its text. */
 function toTranscript(body: Buffer): PartTranscript | undefined {
-  const { text, words, duration } = parse(body);
+  const { text, words, duration } = Object(parseAnswer(body.toString()));
   if (typeof text !== 'string') return undefined;
   const timed = Array.isArray(words) ? words.map(toWord) : [];
   const starts = new Map<number, number>();
@@ -152,14 +152,6 @@ function toTranscript(body: Buffer): PartTranscript | undefined {
     joined += word!.text.trim();
   }
   return { text: joined, starts, duration };
-}
-
-function parse(body: Buffer): Partial<Record<string, unknown>> {
-  try {
-    return Object(JSON.parse(body.toString()));
-  } catch {
-    return {};
-  }
 }
 
 function toWord(given: unknown): { text: string; start: number } | undefined {

@@ -2,7 +2,7 @@
 // enables the engine.
 import { toFloat, wavFile } from '../../audio.ts';
 import { Failure, toFailure } from '../../platform/errors.ts';
-import { readUpTo } from '../../platform/net/upstream-answer.ts';
+import { parseAnswer, readUpTo } from '../../platform/net/upstream-answer.ts';
 import type { Pcm } from '../../platform/pcm.ts';
 import { integerSetting, listSetting, textSetting } from '../../platform/runtime/setting-types.ts';
 import {
@@ -82,7 +82,7 @@ async function requestKey(client: GoogleClient, sample: CloneSample, signal: Abo
       signal,
     });
     status = response.status;
-    answer = await readAnswer(response);
+    answer = parseAnswer(String(await readUpTo(response, answerBytesMax))) as typeof answer;
   } catch (error) {
     throw new Failure('engine_unavailable', { retryAfterSeconds: 0 }, new Error((error as Error).message));
   }
@@ -93,15 +93,6 @@ async function requestKey(client: GoogleClient, sample: CloneSample, signal: Abo
     throw new Failure('engine_error', {}, new Error('Google answered without a cloning key'));
   }
   return key;
-}
-
-async function readAnswer(response: Response): Promise<{ voiceCloningKey?: unknown } | undefined> {
-  try {
-    return JSON.parse(String((await readUpTo(response, answerBytesMax)) ?? ''));
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }
 
 function toAudio({ samples, sampleRateHz }: Pcm) {

@@ -5,7 +5,7 @@
 
 import { readWavHeader } from '../../audio.ts';
 import { Failure } from '../../platform/errors.ts';
-import { describeBody, isCleanText, limitWait, retryAfterMs } from '../../platform/net/upstream-answer.ts';
+import { describeBody, isCleanText, limitWait, parseAnswer, retryAfterMs } from '../../platform/net/upstream-answer.ts';
 import type { Pcm } from '../../platform/pcm.ts';
 import { traceHeaders } from '../../platform/telemetry/trace.ts';
 import { type BareFormat, barePcm } from '../pcm-stream.ts';
@@ -134,7 +134,7 @@ export function createSpeechServer(
     const body = await startOf(answer, listBytesMax, signal);
     if ([400, 404, 405, 422].includes(answer.status)) return undefined;
     if (!answer.ok) throw answerFailure(answer, body);
-    return parseJson(body.toString());
+    return parseAnswer(body.toString());
   }
 
   const uploads = openUploads({
@@ -248,7 +248,7 @@ export function createSpeechServer(
       const outcome = await send(`/audio/speech/${encodeURIComponent(id)}`, {}, soon);
       const text = (await startOf(outcome, errorBytesMax, soon)).toString();
       if (outcome.status >= 500 || outcome.status === 429) throw answerFailure(outcome, text);
-      return parseJson(text) as { finish_reason?: unknown } | undefined;
+      return parseAnswer(text) as { finish_reason?: unknown } | undefined;
     };
     const outcome = await read()
       .catch(() => read())
@@ -349,14 +349,6 @@ function failureOf(status: number, body: string, retryAfter: string | null = nul
   if (isRedirect({ status }) || [401, 402, 403].includes(status)) return new Failure('engine_unavailable', {}, cause);
   const mayPass = status >= 500 && status !== 501;
   return new Failure('engine_error', mayPass ? { retryAfterSeconds } : {}, cause);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /**

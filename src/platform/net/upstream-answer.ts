@@ -47,6 +47,15 @@ export async function readUpTo({ body }: Pick<Response, 'body'>, bytesMax: numbe
   return Buffer.concat(pieces);
 }
 
+/** Parses an answer; undefined if it is not JSON. */
+export function parseAnswer(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The wait in milliseconds that Retry-After (RFC 9110) requests, in seconds or as a date; undefined if it is neither. */
 export function retryAfterMs(header: string | null | undefined, nowMs = Date.now()): number | undefined {
   const ms = /^\d+$/.test(header ?? '') ? 1000 * Number(header) : Date.parse(header ?? '') - nowMs;
