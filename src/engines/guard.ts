@@ -203,8 +203,7 @@ export function createEngineGuard(
           const hearUntilMs = performance.now() + leftMs();
           hearing = listen?.(spoken, sound, spoken.isHeld ? by : signal, hearUntilMs).then((heard) => {
             present.heard = heard;
-            present.isUnheard = heard === undefined;
-            noteCheck(spoken, present);
+            noteCheck(spoken, present, heard === undefined);
           });
           if (!hearing) noteCheck(spoken, present);
           if (spoken.isHeld) await hearing;
@@ -253,8 +252,6 @@ interface Take {
   seed: number | undefined;
   server?: string | undefined;
   heard?: Heard | undefined;
-  /** Whether a recognizer should have heard the take, and did not. */
-  isUnheard?: boolean;
 }
 
 const countFaults = ({ faults }: Take): number => faults?.length ?? 0;
@@ -355,9 +352,10 @@ function createCheckNote({ name }: Engine, metrics: Metrics) {
   const help = 'Takes of segments by the result of the check: good, unchecked, or the first fault.';
   const checks = metrics.counter('sonant_speech_checks_total', help);
   const labelOf = createVoiceLabels();
-  return ({ voice: { voiceId }, clone }: Segment, take: Take): void => {
+  // A take is unheard if a recognizer should have heard it, and did not.
+  return ({ voice: { voiceId }, clone }: Segment, take: Take, isUnheard = false): void => {
     const voice = labelOf(voiceId, !clone);
-    const { server = '', isUnheard = false } = take;
+    const { server = '' } = take;
     const faults = faultsOf(take);
     const result = faults?.[0] ?? (faults && !isUnheard ? 'good' : 'unchecked');
     checks({ engine: name, voice, server, result });

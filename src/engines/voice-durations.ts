@@ -34,16 +34,14 @@ const none: Learned = { count: 0, sums: Array(4).fill([0, 0, 0, 0]) };
 const lettersOf = { digit: 4, capital: 3, sign: 5 };
 const lettersMin = 8;
 
-export interface VoiceDurations {
-  /** Returns how surprising the duration is, undefined while too little is known of the voice, and learns from it. */
-  learn(name: string, voiceId: string, text: string, seconds: number): Surprise | undefined;
-}
+export type VoiceDurations = Pick<ReturnType<typeof createVoiceDurations>, 'learn'>;
 
-export function createVoiceDurations(): VoiceDurations & { voices: Map<string, Known> } {
+export function createVoiceDurations() {
   const voices = new Map<string, Known>();
   return {
     voices,
-    learn(name, voiceId, text, seconds) {
+    /** Returns how surprising the duration is, undefined while too little is known of the voice, and learns from it. */
+    learn(name: string, voiceId: string, text: string, seconds: number): Surprise | undefined {
       const known = voices.get(name) ?? { voiceId, all: none, own: none };
       voices.delete(name);
       voices.set(name, known);

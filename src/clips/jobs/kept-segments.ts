@@ -120,16 +120,14 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     const heard = faults.includes('words_differ') ? cutText(check?.heard ?? '', faultTextCharsMax) : undefined;
     const suspect = place && { ...place, chars, faults: [...faults], ...(heard !== undefined && { heard }) };
     const unchecked = Number(isUnchecked(row, check)) - Number(isUnchecked(before, checkBefore));
-    const leaseUntil = await leaseUntilMs();
-    const found = { suspect, unchecked };
-    const progress = { holder, leaseUntilMs: leaseUntil, chars: charsUpTo, seconds: soFar.seconds, busyMs, ...found };
+    const times = { leaseUntilMs: await leaseUntilMs(), seconds: soFar.seconds, busyMs };
     const taken = await takeOwn();
     let countedChars = 0;
     try {
       const audioMs = Math.round(seconds * 1000);
       const usage = isCharged ? { keyId: taken.keyId, voiceId, requests: 0, characters: chars, audioMs } : undefined;
       // If this insert fails, the clip store's cleanup (`sweep`) later removes the clip.
-      await rows.addSegment(row, { ...progress, usage });
+      await rows.addSegment(row, { ...times, holder, chars: charsUpTo, suspect, unchecked, usage });
       countedChars = ownChars;
     } finally {
       taken.end(countedChars);
