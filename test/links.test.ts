@@ -51,3 +51,12 @@ test('every link to a file or heading of the repository resolves', () => {
   expect(broken).toEqual([]);
   expect(count).toBeGreaterThan(50);
 });
+
+test('every file that the maps of the source name exists', () => {
+  const [, table] = readPage('CONTRIBUTING.md').split(/^### Where is it\?|^## Add a field/m);
+  const maps = `${readPage('docs/architecture.md')}${table}`;
+  const named = [...maps.matchAll(/`([\w/-]+\.(?:ts|sql))`/g)].map(([, path]) => path!);
+  const places = ['src', 'src/transports'].map((folder) => join(root, folder));
+  expect(named.filter((path) => !places.some((place) => existsSync(join(place, path))))).toEqual([]);
+  expect(named.length).toBeGreaterThan(80);
+});

@@ -135,7 +135,7 @@ async function sendStream(
   return reply;
 }
 
-/** Reads the info of a stream, and its first audio. */
+/** Reads the info of a stream, which comes with the first audio, and returns it with the pieces of audio. */
 export async function beginSound(
   events: AsyncIterable<SpeechEvent>,
 ): Promise<{ info: SpeechEvent<'info'>; pieces: AsyncIterable<Uint8Array> }> {
