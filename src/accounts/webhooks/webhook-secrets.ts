@@ -1,32 +1,11 @@
 // Stores the encrypted secrets that sign webhooks. A key and its successors share one secret, which is shown only when
 // it is created. During a replacement, both the old and the new secret sign messages.
-import { createHmac, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { Failure } from '../../platform/errors.ts';
 import { type Actor, toAuditRow } from '../keys/caller.ts';
 import type { Seal } from '../sign-in/sealed-tokens.ts';
 import type { WebhookRows, WebhookSecretRow } from './webhook-rows.ts';
-
-// Signs a webhook according to Standard Webhooks: HMAC-SHA256 over id, time and body, once per secret.
-
-const secretPrefix = 'whsec_';
-
-interface SignedHeaders extends Record<string, string> {
-  'webhook-id': string;
-  'webhook-timestamp': string;
-  'webhook-signature': string;
-}
-
-export function signedHeaders(
-  { messageId, body, atMs }: { messageId: string; body: string; atMs: number },
-  secrets: readonly string[],
-): SignedHeaders {
-  const timestamp = String(Math.floor(atMs / 1000));
-  const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice(secretPrefix.length), 'base64');
-    return `v1,${createHmac('sha256', key).update(`${messageId}.${timestamp}.${body}`).digest('base64')}`;
-  });
-  return { 'webhook-id': messageId, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
-}
+import { secretPrefix } from './webhook-signature.ts';
 
 /** Metadata of a secret, without the secret itself. */
 interface WebhookSecret {

@@ -32,7 +32,8 @@ import {
   type WebhookOutcome,
   type WebhookRows,
 } from './webhook-rows.ts';
-import { signedHeaders, type WebhookSecrets, whyLost } from './webhook-secrets.ts';
+import { type WebhookSecrets, whyLost } from './webhook-secrets.ts';
+import { signedHeaders } from './webhook-signature.ts';
 
 export interface SenderOptions extends AttemptOptions {
   rows: WebhookRows;
