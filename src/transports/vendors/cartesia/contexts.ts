@@ -15,7 +15,7 @@ import {
 } from '../speech-contexts.ts';
 import { toErrorMessage } from './cartesia-failure.ts';
 import { createEventWriter, doneMessage } from './events.ts';
-import { type Generation, parseGeneration } from './generation.ts';
+import { type Generation, parseGeneration } from './request.ts';
 
 export interface CartesiaWriter extends ContextWriter {
   /** Whether each transcript is a complete phrase, as is the case if the buffer delay is 0. */

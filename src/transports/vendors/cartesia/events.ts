@@ -5,7 +5,7 @@ import { encodeSilence } from '../../../audio.ts';
 import type { TimedWord } from '../../../speech.ts';
 import { withoutVendorTags } from '../../../text.ts';
 import { emptyContextSeconds } from '../speech-contexts.ts';
-import type { Generation } from './generation.ts';
+import type { Generation } from './request.ts';
 
 export type CartesiaMessage = Readonly<Record<string, unknown>> & { type: string };
 

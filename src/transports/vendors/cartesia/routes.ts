@@ -24,7 +24,7 @@ import { checkTextFits, serveContexts, soundOf } from '../speech-contexts.ts';
 import { toErrorMessage } from './cartesia-failure.ts';
 import { type CartesiaWriter, createCartesiaProtocol } from './contexts.ts';
 import { type CartesiaMessage, createEventWriter, doneMessage } from './events.ts';
-import { type Generation, parseGeneration } from './generation.ts';
+import { type Generation, parseGeneration } from './request.ts';
 
 // The voices of Cartesia's API: GET /voices with filters and pages, GET, PATCH and DELETE /voices/{id}. A clone needs a
 // recording of consent, which POST /voices/clone does not contain, and no voice is made to speak another language.

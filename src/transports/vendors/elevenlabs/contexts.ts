@@ -24,7 +24,7 @@ import {
 } from '../speech-contexts.ts';
 import { toErrorMessage } from './elevenlabs-failure.ts';
 import { ElevenLabsWriter } from './events.ts';
-import type { SocketSettings } from './generation.ts';
+import type { SocketSettings } from './request.ts';
 
 interface ProtocolOptions {
   settings: SocketSettings;

@@ -25,7 +25,7 @@ import { ElevenLabsProtocol } from './contexts.ts';
 import { addDictionaryRoutes } from './dictionaries.ts';
 import { elevenLabsHeader } from './elevenlabs-failure.ts';
 import type { ElevenLabsWriter } from './events.ts';
-import { type Line, parseGeneration, parseSocketSettings } from './generation.ts';
+import { type Line, parseGeneration, parseSocketSettings } from './request.ts';
 import { languageOf, toElevenLabsVoice, toVoicePage, toVoices, voicePageQuery, voiceSettings } from './voices.ts';
 
 // The account of a caller in ElevenLabs's format: its monthly quota is a subscription.
