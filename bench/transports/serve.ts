@@ -80,7 +80,7 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
   const idempotency = createIdempotency({ rows: createAnswerRows(store), isAlive: clipRows.isAlive });
   const management = {} as VoiceManagement;
   const speech = createSpeechOperations({
-    speech: { plan: readyPlan, async checkRoom() {}, speak: readySpeak },
+    speech: { plan: readyPlan, async checkCapacity() {}, speak: readySpeak },
     delivery: readyDelivery,
     metering,
     idempotency,

@@ -16,7 +16,7 @@ type Synthesis = Awaited<ReturnType<Accounts['limiter']['takeSynthesis']>>;
 
 interface MeteringOptions {
   limiter: Pick<Accounts['limiter'], 'takeSynthesis'>;
-  ledger: Pick<Accounts['ledger'], 'add' | 'checkRoom'>;
+  ledger: Pick<Accounts['ledger'], 'add' | 'checkPending'>;
   /** Called with errors that no caller receives. */
   onFault(fault: unknown): void;
 }
@@ -32,7 +32,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions) {
     chars: number,
     options: { replaces?: Synthesis | undefined; isPart?: boolean } = {},
   ) => {
-    ledger.checkRoom();
+    ledger.checkPending();
     return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits, ...options });
   };
   const noteFor = (call: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>) => createNote(ledger, call, voiceId);

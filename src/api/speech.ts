@@ -22,7 +22,7 @@ interface SynthesizeOptions {
 }
 
 export interface SpeechOperationsOptions {
-  speech: Pick<Speech, 'plan' | 'checkRoom' | 'speak'>;
+  speech: Pick<Speech, 'plan' | 'checkCapacity' | 'speak'>;
   delivery: Delivery;
   metering: Metering;
   idempotency: Pick<Idempotency, 'forgetAbout'>;
@@ -72,7 +72,7 @@ export function createSpeechOperations(options: SpeechOperationsOptions) {
     async streamSpeech(call: Call, request: SpeechRequest): Promise<AsyncIterable<SpeechEvent>> {
       const { caller, signal, pace } = call;
       const speak = request.returnFormat === 'url' ? delivery.storeStream : speech.speak;
-      await speech.checkRoom(request, caller);
+      await speech.checkCapacity(request, caller);
       const plan = await speech.plan(request, caller);
       plan.check();
       return speak(plan, caller, signal, { pace, openMeter: () => metering.openStream(call, plan) });

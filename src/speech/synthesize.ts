@@ -44,7 +44,7 @@ export interface Speech {
    */
   plan(request: SpeechRequest, caller: Caller, options?: { hasLexicons: boolean }): Promise<Plan>;
   /** Throws `overloaded` if a stream for the request would be refused at once. Does not look at the text. */
-  checkRoom(request: SpeechRequest, caller: Caller): Promise<void>;
+  checkCapacity(request: SpeechRequest, caller: Caller): Promise<void>;
   /** Synthesizes a planned request. Without a pace, the reader is never slow. */
   speak(plan: Plan, caller: Caller, signal: AbortSignal, options?: SpeakOptions): AsyncGenerator<SpeechEvent, void>;
   /**
@@ -226,7 +226,7 @@ export function createSpeech(options: SpeechOptions): Speech {
 
   return {
     plan,
-    async checkRoom(given, caller) {
+    async checkCapacity(given, caller) {
       const { request, main } = await voices.findCurrent(() => findVoice(voices.usableBy(caller), given));
       await atReadiest(main.bindings, (binding) => schedule.check(demandOf(binding, request, caller, waitMsMax)));
     },

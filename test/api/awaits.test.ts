@@ -44,7 +44,7 @@ async function openCall() {
   });
   const metering = createMetering({
     limiter: { takeSynthesis: async () => ({ end() {} }) },
-    ledger: { add: async () => {}, checkRoom() {} },
+    ledger: { add: async () => {}, checkPending() {} },
     onFault() {},
   });
   const call = runner.begin({ api: 'grpc', requestId: 'req', address: '127.0.0.1', reportLimits() {} });

@@ -25,7 +25,7 @@ test('a stream that would be refused is refused before its text is planned, and 
   };
   const metering = createMetering({
     limiter: { takeSynthesis },
-    ledger: { add: async () => {}, checkRoom() {} },
+    ledger: { add: async () => {}, checkPending() {} },
     onFault() {},
   });
   const options = { speech: { ...speech, plan }, metering } as unknown as SpeechOperationsOptions;

@@ -36,7 +36,7 @@ export function openLive(engine: Engine, limiter?: Pick<Limiter, 'takeSynthesis'
   };
   const metering = createMetering({
     limiter: limiter ?? noting,
-    ledger: { add: async (row) => void usage.push(row), checkRoom() {} },
+    ledger: { add: async (row) => void usage.push(row), checkPending() {} },
     onFault: () => {},
   });
   const live = createLiveOperations({ speech, metering });

@@ -20,7 +20,7 @@ function openLoggedMetering() {
   };
   const metering = createMetering({
     limiter: { takeSynthesis },
-    ledger: { add: async ({ characters }) => void log.push(`ledger +${characters}`), checkRoom() {} },
+    ledger: { add: async ({ characters }) => void log.push(`ledger +${characters}`), checkPending() {} },
     onFault() {},
   });
   return { metering, log };

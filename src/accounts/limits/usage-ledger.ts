@@ -1,6 +1,6 @@
 // Sums usage per key, voice and day (UTC), and writes it to the table `usage` in batches, each in one transaction. `add`
 // resolves after the write, so before the caller receives the end of the speech. If the store is full or unreachable,
-// rows stay in memory as pending rows. If too many rows are pending, `checkRoom` refuses further work.
+// rows stay in memory as pending rows. If too many rows are pending, `checkPending` refuses further work.
 import { Failure } from '../../platform/errors.ts';
 import { isOutcomeUnknown, type RowStore, type Rows } from '../../platform/store/row-store.ts';
 import { createMetrics, type Metrics } from '../../platform/telemetry/prometheus.ts';
@@ -196,7 +196,7 @@ export function createUsageLedger(rows: Pick<UsageRows, 'addAll'>, options: Usag
       return batch.written;
     },
     /** Throws the store's Failure if no more rows may be pending. */
-    checkRoom(): void {
+    checkPending(): void {
       const { failure } = pending;
       if (!failure || hasRoom()) return;
       const message = 'Usage cannot be recorded: the database is unavailable and the buffer is full. Try again later.';

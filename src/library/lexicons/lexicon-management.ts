@@ -32,7 +32,7 @@ export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: Lex
     await rows.change(lexiconId, (row) => (row ? row.ownerId : ownerIdOf(actor)), decide);
     await cache.refresh();
   };
-  const checkRoom = ({ byteCount }: CheckedLexicon, ownerId: string | null, others: OwnedLexicons) => {
+  const checkTotals = ({ byteCount }: CheckedLexicon, ownerId: string | null, others: OwnedLexicons) => {
     const isOver = (actual: number, limit: number, what: string) => {
       if (actual <= limit) return;
       const message = `${what} limited to ${limit}. Delete some first.`;
@@ -58,7 +58,7 @@ export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: Lex
       const ownerId = ownerIdOf(actor);
       const atMs = Date.now();
       await change(lexiconId, actor, (_, others) => {
-        checkRoom({ name, access, ...content }, ownerId, others);
+        checkTotals({ name, access, ...content }, ownerId, others);
         return { lexiconId, ownerId, access, name, ...content, createdAtMs: atMs, updatedAtMs: atMs };
       });
       return find(lexiconId, actor);
@@ -71,7 +71,7 @@ export function createLexiconManagement({ rows, cache, lexiconsPerAccount }: Lex
       checkMayChange(find(lexiconId, actor), actor);
       await change(lexiconId, actor, (row, others) => {
         const before = requireOwn(row, actor);
-        checkRoom(checked, before.ownerId, others);
+        checkTotals(checked, before.ownerId, others);
         const { name = before.name, access = before.access, ...content } = checked;
         return { ...before, name, access, ...content, updatedAtMs: Date.now() };
       });

@@ -103,7 +103,7 @@ export async function getModel(offered: OfferedModel, options: GetOptions): Prom
     const downloads = downloadsOf(folder, name);
     makeFolder(downloads);
     const fetched = await fetchedBytes(engine, name, dataDir);
-    checkRoom(downloads, Math.max(0, bytesNeeded(row) - fetched), options);
+    checkDiskSpace(downloads, Math.max(0, bytesNeeded(row) - fetched), options);
     const byHand = explainByHand(row);
     const path = await obtain(row, downloads, options, byHand);
     const parts: { path: string; as: string }[] = [];
@@ -181,7 +181,7 @@ const roomFactor = 2.5;
 const bytesNeeded = ({ builds, parts }: ModelRow): number =>
   roomFactor * [{ builds }, ...parts].reduce((sum, file) => sum + (file.builds[0]?.bytes ?? 0), 0);
 
-function checkRoom(folder: string, bytes: number, { leaveFree = () => 0 }: Pick<GetOptions, 'leaveFree'>): void {
+function checkDiskSpace(folder: string, bytes: number, { leaveFree = () => 0 }: Pick<GetOptions, 'leaveFree'>): void {
   const { bavail, blocks, bsize } = statfsSync(folder);
   const leftBytes = bavail * bsize - leaveFree({ sizeBytes: blocks * bsize });
   if (leftBytes >= bytes) return;
@@ -217,7 +217,7 @@ async function obtain(file: RemoteFile, downloads: string, options: GetOptions, 
   if (stated.length > 0) print(`${name} is checked against the checksum.txt of its source`);
   const tell = (done: number, total: number | undefined) => {
     // Other programs write to the disk too, and the size of a file may be known only from its source.
-    checkRoom(downloads, (total ?? done) - done, options);
+    checkDiskSpace(downloads, (total ?? done) - done, options);
     onProgress?.({ what: name, done, total, unit: 'bytes' });
   };
   const { onRetry } = options;

@@ -65,16 +65,16 @@ test('the number of pending rows is limited, and further work is refused in adva
   const { ledger, state, total } = openLedger({ pendingRowsMax: 3 });
   state.failure = new Failure('storage_full');
   for (let i = 0; i < 3; i++) {
-    ledger.checkRoom();
+    ledger.checkPending();
     await ledger.add(spoken(`key_${i}`));
   }
-  expect(() => ledger.checkRoom()).toThrow(expect.objectContaining({ reason: 'storage_full' }));
+  expect(() => ledger.checkPending()).toThrow(expect.objectContaining({ reason: 'storage_full' }));
   // Usage of calls that are still running is not lost.
   await ledger.add(spoken('key_running'));
   expect([ledger.pendingRows, ledger.hasRoom]).toEqual([4, false]);
   state.failure = undefined;
   await expect.poll(() => ledger.pendingRows).toBe(0);
-  ledger.checkRoom();
+  ledger.checkPending();
   expect(total()).toBe(4);
 });
 

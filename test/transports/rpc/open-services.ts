@@ -61,7 +61,7 @@ export const callerNamed = (callerId: string, scopes: readonly Scope[]): KeyCall
 /** Limits and records nothing. */
 const unlimited = {
   limiter: { takeSynthesis: async () => ({ end() {} }) },
-  ledger: { add: async () => {}, checkRoom() {} },
+  ledger: { add: async () => {}, checkPending() {} },
 };
 
 const admit: Admit = async ({ key }, requiredScopes) => {
@@ -101,7 +101,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
   const runner = createRunner({ admit, isInForce, onCallEnd, tracing, timeLimits, openLimits });
   const idempotency = { forgetAbout: async () => {} };
   const metering = createMetering({ ...unlimited, onFault });
-  const spoken = { plan, checkRoom: async () => {}, speak };
+  const spoken = { plan, checkCapacity: async () => {}, speak };
   const speechOperations = createSpeechOperations({ speech: spoken, delivery, metering, idempotency });
   const callRpc = createCallRpc([
     [SpeechService, { deleteAudio: speechOperations.deleteAudio }],
