@@ -18,7 +18,7 @@ export interface Transcriber {
   transcribe(recording: Recorded, signal: AbortSignal): Promise<Transcript>;
 }
 
-export interface Recorded {
+interface Recorded {
   samples: Float32Array;
   sampleRateHz: number;
   languageCode: string;

@@ -46,7 +46,7 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const options = { clips, index, room, bytes, caller, keepMs: keepMsUnfinished, isLinked: true, isCached: false };
   await using writer = await openClipWriter(options);
   const captions = request.captions.length > 0 ? createChapterCaptions(clips, main.languageCode, parts.of) : undefined;
-  let segments: NonNullable<SpeechEvent<'done'>['segments']> = [];
+  let suspects: NonNullable<SpeechEvent<'done'>['suspects']> = [];
   let unchecked = 0;
   try {
     // No pauses are added to an SSML document, which states its own pauses.
@@ -56,7 +56,7 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
       await writer.write(event);
       // The signal is not checked after the last event, because a chapter whose file is stored should be finished.
       if (event.type !== 'done') signal.throwIfAborted();
-      else ({ segments = [], unchecked = 0 } = event);
+      else ({ suspects = [], unchecked = 0 } = event);
     }
   } finally {
     await captions?.close(writer.row !== undefined);
@@ -64,7 +64,6 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const { clipId: audioId, seconds } = writer.row!;
   const sampleCount = Math.round(seconds * encodedRateOf(request.format, request.sampleRateHz));
   try {
-    const suspects = segments.filter(({ faults }) => faults?.length);
     const starts = new Map(suspects.map((each) => [parts.offsetOf(each.chunkIndex) + each.offset, each.startSeconds]));
     // The end of the job sets the time until which its audio is kept.
     const keepUntilMs = Date.now() + jobKeepMsMax;
