@@ -1,7 +1,6 @@
 // Compares a text with the words that a speech recognizer heard, to find words that were skipped, added or replaced.
 // Both are normalized first, so that "21" and "twenty-one" are equal. A recognizer writes some words differently from
 // the text (names, homophones, compounds), so words that sound alike count as equal.
-import { faultsOf } from '../platform/runtime/nearest-name.ts';
 import { normalizeText } from './normalize-text.ts';
 
 export interface WordDifference {
@@ -203,9 +202,9 @@ const soundLettersMax = 200;
 /** Whether sounds are so similar that they may be the same: of every `letters` letters, at most one differs. */
 function soundsAlike(one: string, other: string, letters = 3): boolean {
   if (one === other) return true;
-  const longer = Math.max(one.length, other.length);
-  const faultsMax = Math.floor(longer / letters);
-  return longer <= soundLettersMax && faultsOf(one, other, faultsMax + 1) <= faultsMax;
+  const [longer, more] = [Math.max(one.length, other.length), Math.abs(one.length - other.length)];
+  if (longer < letters || longer > soundLettersMax || more * letters > longer) return false;
+  return distance(one, other) * letters <= longer;
 }
 
 /** Folds letters that sound alike in most languages of the Latin script, and doubled letters. */
@@ -219,3 +218,19 @@ const soundKey = (word: string): string =>
     .replace(/[iy]/g, 'i')
     .replace(/(?<=.)[eh]/g, '')
     .replace(/(.)\1+/g, '$1');
+
+/** The number of letters to insert, delete or replace. */
+function distance(one: string, other: string): number {
+  let before = Array.from({ length: other.length + 1 }, (_, n) => n);
+  for (let i = 1; i <= one.length; i++) {
+    const current = [i];
+    for (let j = 1; j <= other.length; j++)
+      current[j] = Math.min(
+        before[j]! + 1,
+        current[j - 1]! + 1,
+        before[j - 1]! + (one[i - 1] === other[j - 1] ? 0 : 1),
+      );
+    before = current;
+  }
+  return before[other.length]!;
+}

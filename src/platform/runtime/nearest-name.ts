@@ -68,11 +68,11 @@ function hasWords(one: readonly string[], other: readonly string[]): boolean {
   );
 }
 
-/** The edit distance of the words. If the distance is `max` or more, the result may be any number from `max` on. */
-export const faultsOf = (a: string, b: string, max: number): number =>
+/** The edit distance of the names. If the distance is `max` or more, the result may be any number from `max` on. */
+const faultsOf = (a: string, b: string, max: number): number =>
   Math.abs(a.length - b.length) >= max ? max : distance(a, b, max);
 
-/** The smallest number of letters to add, drop, replace or swap with a neighbour to turn one word into the other. */
+/** The smallest number of letters to add, drop, replace or swap with a neighbour to turn one name into the other. */
 function distance(a: string, b: string, max: number): number {
   let older: number[] = [];
   let old = Array.from({ length: b.length + 1 }, (_, j) => j);
