@@ -434,7 +434,7 @@ export type JobChapter = {
   suspects: JobSuspect[];
   /** With `verify`, the number of sentences that the recognizer did not check, for example because it did not answer. */
   unchecked?: number;
-  /** Number of sentences whose audio may not say their text, of which at most 1000 are counted. `suspects` may have fewer. */
+  /** Number of sentences whose audio may not say their text, of which at most 200 are counted. `suspects` may have fewer. */
   suspect_count?: number;
 };
 

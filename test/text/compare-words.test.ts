@@ -27,6 +27,7 @@ test.each([
   ['an added sentence', 'That is all.', 'that is all thanks for watching', ['added', '', 'thanks for watching']],
   ['a missing number', 'It costs 40 euros today.', 'it costs euros today', ['missing', 'forty', '']],
   ['another text', 'No, thanks.', 'money', ['changed', 'No thanks', 'money']],
+  ['swapped letters', 'Salt', 'slat', ['changed', 'Salt', 'slat']],
 ])('suspects %s', (_, text, heard, difference) => {
   expect(listed(text, heard)).toEqual([difference]);
   expect(compare(text, heard).isSuspect).toBe(true);

@@ -322,7 +322,7 @@ export type JobChapter = Message<"sonant.v1.JobChapter"> & {
   unchecked: number;
 
   /**
-   * Number of sentences whose audio may not say their text, of which at most 1000 are counted. `suspects` may have fewer.
+   * Number of sentences whose audio may not say their text, of which at most 200 are counted. `suspects` may have fewer.
    *
    * @generated from field: int32 suspect_count = 10;
    */

@@ -3648,7 +3648,7 @@ export const protoReference: ProtoReference = {
           "name": "suspect_count",
           "number": 10,
           "type": "int32",
-          "comment": "Number of sentences whose audio may not say their text, of which at most 1000 are counted. `suspects` may have fewer."
+          "comment": "Number of sentences whose audio may not say their text, of which at most 200 are counted. `suspects` may have fewer."
         }
       ]
     },

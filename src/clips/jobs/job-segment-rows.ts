@@ -46,7 +46,7 @@ export interface JobSuspect {
 }
 
 /** Largest number of suspects that are stored for a chapter. */
-const suspectsMax = 1_000;
+const suspectsMax = 200;
 
 /** Progress of a chapter up to a segment. The job counts only the progress that it has not counted before. */
 interface SegmentProgress {
@@ -186,7 +186,8 @@ async function writeSegment(
   if (updated.length === 0 || held.length === 0) throw new LeaseLost();
   if (suspect) {
     const others = (JSON.parse(before.suspects) as JobSuspect[]).filter(({ offset }) => offset !== suspect.offset);
-    await writeSuspects(rows, row, [...others, { ...suspect, segment }].slice(0, suspectsMax));
+    const suspects = [...others, { ...suspect, segment }].sort((a, b) => a.offset - b.offset);
+    await writeSuspects(rows, row, suspects.slice(0, suspectsMax));
   }
   const replaced = 'delete from job_segments where job_key = $1 and chapter = $2 and segment = $3';
   await rows.query(replaced, jobKey, chapter, segment);

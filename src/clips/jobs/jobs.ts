@@ -169,11 +169,13 @@ export function openJobs(options: JobsOptions) {
       const id = { jobKey: job.jobKey, chapter };
       if (isAgain) {
         const { chars } = await rows.findReopenable(id, offset);
+        const notSucceeded = new Failure('not_found', { message: 'The job has not succeeded.' });
+        if (job.status !== 'succeeded') throw notSucceeded;
         // Refuses a spent quota now, because a job that fails later is no longer one that has succeeded.
         (await chargeJob(job, tools, chars, call)).end(0);
         const queued = await rows.speakAgain(id, offset, requeueLimits());
         if (queued === 'too many') throw tooManyJobs();
-        if (queued === 'left') throw new Failure('not_found', { message: 'The job has not succeeded.' });
+        if (queued === 'left') throw notSucceeded;
         runner.wake();
       } else await rows.keepSuspect(id, offset);
       return find(callerId, jobId);
