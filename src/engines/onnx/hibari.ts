@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createRealTransform } from '../../platform/real-transform.ts';
-import { openFront } from './durations.ts';
+import { faulty, openFront } from './durations.ts';
 import type { Family, FoundModel, FoundSpeaker, Vocabulary } from './family.ts';
 import { cutFrames } from './kept-frames.ts';
 import { type OnnxModel, value } from './onnx-file.ts';
@@ -180,6 +180,8 @@ export const hibari: Family = {
       earlySeconds: 0.075,
       async begin(asked) {
         const { begun, frames, starts } = await front(asked);
+        const given = begun[boundary]!.dims[2];
+        if (given !== frames) throw faulty(`${given} frames instead of ${frames}`);
         const sound = new HarmonicSound(begun.f0!.data, asked.seed);
         return {
           frames,
