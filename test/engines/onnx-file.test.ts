@@ -89,13 +89,12 @@ const refused: Readonly<Record<string, [() => Buffer, RegExp]>> = {
   'half of the file': [() => weights.subarray(0, weights.length / 2), /is damaged or incomplete/],
   'all but the last byte': [() => weights.subarray(0, weights.length - 1), /is damaged or incomplete/],
   'a graph that is cut off': [() => weights.subarray(0, graphOf(weights).from + 1_000), /is damaged or incomplete/],
-  'a page of HTML': [
-    () => Buffer.from('<!doctype html><title>404</title>'),
-    /does not contain an ONNX model|is damaged/,
-  ],
+  'a page of HTML': [() => Buffer.from('<!doctype html><title>404</title>'), /is damaged/],
+  'a ZIP': [() => Buffer.from('PK\x03\x04\x14\0\0\0\b\0'), /does not contain an ONNX model/],
   zeros: [() => Buffer.alloc(4_096), /is damaged/],
   'random bytes': [() => Buffer.concat([Buffer.of(0xff), randomBytes(4_096)]), /./],
   'a version that cannot be': [() => Buffer.concat([number(1, 5_000), weights]), /does not contain an ONNX model/],
+  'such a version without a graph': [() => number(1, 5_000), /does not contain an ONNX model/],
   'no graph': [() => weights.subarray(0, graphOf(weights).start), /is damaged or incomplete/],
   'two graphs': [() => withModelFields(part(7)), /has two graphs/],
   'a number without an end': [() => withModelFields(Buffer.alloc(11, 0xff)), /is damaged/],
@@ -158,6 +157,10 @@ const refused: Readonly<Record<string, [() => Buffer, RegExp]>> = {
   functions: [() => withModelFields(part(25, part(1, 'call'))), /defines functions/],
   'sparse constants': [() => withGraphFields(part(15)), /sparse constants/],
   'a constant of strings': [() => withGraphFields(constant('words', [1], part(6, 'word'), 8)), /the type 8/],
+  'a size that is not a whole number': [
+    () => withGraphFields(part(5, varint(1 * 8 + 5), Buffer.alloc(4), number(2, 1), part(8, 'odd'), floats(0))),
+    /is damaged/,
+  ],
   'a constant of 100 dimensions': [
     () => withGraphFields(constant('deep', Array(100).fill(1), floats(1))),
     /16 dimensions/,
@@ -245,4 +248,17 @@ describe('the graph of a real model', () => {
   test('is not cut at a result that it does not have', () => {
     expect(() => model.cut(['nothing'])).toThrow(Failure);
   });
+
+  test('has no constant of floats whose numbers are in the field of integers', () => {
+    const odd = readOnnxModel(withGraphFields(constant('odd', [3], part(5, Buffer.of(1, 2, 3)))));
+    expect(() => odd.constant('odd')).toThrow(Failure);
+  });
+});
+
+test('an optional result that is left out is no input of another operation', () => {
+  const inputs = ['x', 'y'].map((name) => part(11, part(1, name)));
+  const graph = part(7, node('Sum', ['y'], ['b', '']), node('Abs', ['x', ''], ['a']), ...inputs, output('a'));
+  const cut = readOnnxModel(readOnnxModel(Buffer.concat([number(1, 8), graph])).cut(['a']));
+  expect(cut.nodes.map(({ operation }) => operation)).toEqual(['Abs']);
+  expect(cut.inputs).toEqual(['x']);
 });

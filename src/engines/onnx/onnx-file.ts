@@ -94,7 +94,12 @@ class Message {
   readonly #file: { bytes: Buffer; fieldsLeft: number };
   readonly #fields = new Map<number, Field[]>();
 
-  constructor(file: { bytes: Buffer; fieldsLeft: number }, { wire, from, to }: Pick<Field, 'wire' | 'from' | 'to'>) {
+  /** `checkFirst` sees the number and value of the first field before the others are read. */
+  constructor(
+    file: { bytes: Buffer; fieldsLeft: number },
+    { wire, from, to }: Pick<Field, 'wire' | 'from' | 'to'>,
+    checkFirst?: (number: number, value: number) => void,
+  ) {
     if (wire !== 2) throw damaged();
     this.#file = file;
     for (let at = from; at < to; ) {
@@ -107,6 +112,7 @@ class Message {
       const { value, to: content } = wire === 0 || wire === 2 ? this.#varint(key.to, to) : { value: 0, to: key.to };
       at = content + (wire === 0 ? 0 : wire === 1 ? 8 : wire === 5 ? 4 : value);
       if (at > to) throw damaged();
+      if (start === from) checkFirst?.(number, value);
       const same = this.#fields.get(number);
       const field = { wire, value, start, from: content, to: at };
       if (same) same.push(field);
@@ -177,7 +183,8 @@ class Message {
   numbers(number: number): number[] {
     const values: number[] = [];
     for (const { wire, value, from, to: end } of this.all(number)) {
-      if (wire !== 2) values.push(value);
+      if (wire === 0) values.push(value);
+      else if (wire !== 2) throw damaged();
       else
         for (let at = from; at < end; ) {
           const { value, to } = this.#varint(at, end);
@@ -249,7 +256,8 @@ function shapeOf({ elementType, raw, message }: Tensor): readonly number[] | und
 }
 
 function contentOf({ elementType, sizes, raw, message }: Tensor): OnnxConstant | undefined {
-  // Few numbers of one byte may be written as 32 bits.
+  // Few numbers of one byte may be written as 32 bits; floats never are.
+  if (!raw && elementType === elementTypes.float && message.all(5).length > 0) throw damaged();
   const bytes = raw ?? (message.all(5).length > 0 ? Uint8Array.from(message.numbers(5)) : undefined);
   const numbers = {
     [elementTypes.float]: Float32Array,
@@ -334,17 +342,19 @@ function checkDefined({ names, outer }: Scope, name: string): void {
 export function readOnnxModel(bytes: Uint8Array): OnnxModel {
   if (bytes.length > fileBytesMax) throw fault(`has more than ${fileBytesMax} bytes`);
   const file = { bytes: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length), fieldsLeft: fieldsMax };
-  const message = new Message(file, { wire: 2, from: 0, to: bytes.length });
+  const message = new Message(file, { wire: 2, from: 0, to: bytes.length }, (number, version) => {
+    if (number !== 1 || version < 1 || version > versionMax) throw fault('does not contain an ONNX model');
+  });
   const [graphField, ...otherGraphs] = message.all(7);
   const head = [...message.copies(1), ...message.copies(8)];
   if (!graphField || head.length > valuesMax) throw damaged();
-  const [version] = message.all(1);
-  if (!version || version.value < 1 || version.value > versionMax) throw fault('does not contain an ONNX model');
   if (message.all(25).length > 0) throw fault('defines functions, which are not supported');
   if (otherGraphs.length > 0) throw fault('has two graphs');
   const graph = readGraph(message.open(graphField));
   const { nodes, inputs, outputs } = graph;
   const makers = new Map(nodes.flatMap((node) => node.outputs.map((output) => [output, node])));
+  // Stands for optional results and inputs that are left out.
+  makers.delete('');
   return {
     inputs: inputs.map(({ name }) => name),
     outputs: outputs.map(({ name }) => name),
