@@ -2,7 +2,8 @@
 
 // Opening
 
-export { checkClipStore, linkMistakes, type OpenedDelivery, openClipFolder, openClips } from './clips/open-clips.ts';
+export { openClipFolder } from './clips/clip-folder.ts';
+export { checkClipStore, linkMistakes, type OpenedDelivery, openClips } from './clips/open-clips.ts';
 
 // Clips
 

@@ -3,7 +3,8 @@
 // Messages from and to JSON
 
 export { Reading, readFrame, readMembers, readQuery } from './contract/decode.ts';
-export { valuesOf, writeMessage } from './contract/encode.ts';
+export { writeMessage } from './contract/encode.ts';
+export { valuesOf } from './contract/values.ts';
 
 // Rules and violations
 

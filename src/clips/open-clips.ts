@@ -1,8 +1,6 @@
 // Opens stored audio, in the data folder or in an S3 bucket, with its index, quotas and cleanup, and the delivery of
-// speech from it. `doctor` checks a bucket with `checkClipStore`; `openClipFolder` opens a folder of one
-// command.
+// speech from it. `doctor` checks a bucket with `checkClipStore`.
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { Failure } from '../platform/errors.ts';
 import { asConfigError, type ConfigMistake } from '../platform/runtime/config-mistakes.ts';
@@ -10,24 +8,19 @@ import { createId } from '../platform/runtime/id.ts';
 import { reasonOf } from '../platform/runtime/system-errors.ts';
 import { createFlightLock } from '../platform/store/flight-lock.ts';
 import type { RowStore } from '../platform/store/row-store.ts';
-import { openSqlite } from '../platform/store/sqlite.ts';
 import type { Tools } from '../platform/telemetry/tools.ts';
-import type { CaptionKind, Voices } from '../speech.ts';
-import { readCaptions } from './beside-audio.ts';
-import { toCaptions } from './captions.ts';
+import type { Voices } from '../speech.ts';
 import { createKnownClips } from './clip-cache.ts';
 import { createClipMemory } from './clip-memory.ts';
 import { type ClipRoomOptions, createClipRoom } from './clip-room.ts';
 import { type ClipRow, createClipRows, voiceIdsOf } from './clip-rows.ts';
 import { createVoicePurge, openClipSweep } from './clip-sweep.ts';
 import { createDelivery, type Delivery, type DeliveryOptions } from './delivery.ts';
-import { jobKeepMsMax } from './jobs/job-limits.ts';
 import { createJobSegmentRows } from './jobs/job-segment-rows.ts';
-import type { JobsOptions } from './jobs/jobs.ts';
 import type { OpenSigner } from './provenance/places.ts';
 import type { ClipConfig } from './settings.ts';
 import { createSingleFlight, traceFlights } from './single-flight.ts';
-import { createStoredAudio, openManifest, type StoredAudio } from './stored-audio.ts';
+import { createStoredAudio, type StoredAudio } from './stored-audio.ts';
 import { openReceipt, type SignedReceipt } from './stored-receipt.ts';
 import { type ClipStore, traceClips } from './stores/clip-store.ts';
 import { openLocalClips } from './stores/local-clips.ts';
@@ -210,41 +203,3 @@ const rootOf = (error: unknown): Error => {
   const { cause } = error as Error;
   return cause instanceof Error ? rootOf(cause) : (error as Error);
 };
-
-/**
- * Opens the stored audio and jobs of one command, in a folder of their own. No service sees them, nothing is charged,
- * and there is no quota. Rejects if another command uses the folder.
- */
-export async function openClipFolder(folder: string, openSigner: OpenSigner | undefined) {
-  await using opened = new AsyncDisposableStack();
-  const store = await openSqlite(join(folder, 'work.db'), { isExclusive: true });
-  opened.defer(() => store.close());
-  const clips = await openLocalClips({ dir: join(folder, 'audio'), hasReceipts: false });
-  opened.defer(() => clips.close());
-  const index = createClipRows(store);
-  const stored: JobsOptions['stored'] = {
-    store,
-    clips: {
-      index,
-      memory: createClipMemory(clips),
-      room: { reserve: async () => ({ grow: async () => {}, keep() {}, release() {} }), noteRemoved() {} },
-    },
-    ledger: { add: async () => {} },
-  };
-  const kept = opened.move();
-  return {
-    /** The options with which jobs are opened in the folder. */
-    jobs: { stored, limiter: { takeSynthesis: async () => ({ end() {} }) }, openSigner, chaptersMax: 1 },
-    keepMs: jobKeepMsMax,
-    open: (audioId: string): Promise<{ byteCount: number; body: Readable } | undefined> => clips.open(audioId),
-    /** Returns the captions of audio as a file; empty if there are none. */
-    captionsOf: async (audioId: string, kind: CaptionKind): Promise<Buffer> =>
-      Buffer.from(toCaptions(kind, (await readCaptions(clips, audioId)) ?? [])),
-    /** Returns the manifest that is stored beside a finished file, or undefined if files are not signed. */
-    async manifestOf(audioId: string): Promise<Buffer | undefined> {
-      const row = await index.find(audioId);
-      return row && openSigner && openManifest(clips, row, openSigner);
-    },
-    close: (): Promise<void> => kept.disposeAsync(),
-  };
-}

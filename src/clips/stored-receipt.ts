@@ -9,7 +9,7 @@ import { SlotQueue } from '../platform/runtime/slot-queue.ts';
 import type { SpeechEvent } from '../speech.ts';
 import { readFile, receiptKeyOf, storeFile } from './beside-audio.ts';
 import type { ClipRow } from './clip-rows.ts';
-import { signDetached } from './provenance/certificate.ts';
+import { signDetached } from './provenance/detached-signature.ts';
 import type { OpenSigner } from './provenance/places.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 

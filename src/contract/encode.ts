@@ -1,9 +1,8 @@
 // Writes a handler's result as JSON. The result is a message or its init object. The writer of each field is created
-// once. An unset member is null. A list is null only if an option of its field requires null. `valuesOf` converts a
-// request to values.
-import { type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
+// once. An unset member is null. A list is null only if an option of its field requires null.
+import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { type Duration, type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
-import { enumNames, hasPresence, membersOf, restOf } from './schema.ts';
+import { enumNames, hasPresence, membersOf } from './schema.ts';
 
 type Init = Readonly<Record<string, any>>;
 type Write = (value: any) => unknown;
@@ -86,48 +85,4 @@ function writeOne({ enum: values, message, scalar }: DescField): Write | undefin
   if (scalar === ScalarType.INT64) return Number;
   if (scalar === ScalarType.BYTES) return (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
   return undefined;
-}
-
-// Values of a message for handlers: an enum value becomes its name, and an unset field gets the default of the proto.
-
-interface FieldReader {
-  local: string;
-  /** Value of an unset field; undefined if the proto states no default. */
-  unset: unknown;
-  /** Converts the value; undefined if the value is returned unchanged. */
-  read: ((value: any) => unknown) | undefined;
-}
-
-const known = new Map<DescMessage, readonly FieldReader[]>();
-
-function readersOf(desc: DescMessage): readonly FieldReader[] {
-  const found = known.get(desc);
-  if (found) return found;
-  const readers = desc.fields.map((field): FieldReader => {
-    const { default: unset } = restOf(field);
-    return { local: field.localName, unset: unset === '' ? undefined : JSON.parse(unset), read: readOf(field) };
-  });
-  known.set(desc, readers);
-  return readers;
-}
-
-/** The values of a message's fields, by local name. An empty string counts as unset, unless the field has presence. */
-export function valuesOf(desc: DescMessage, message: Message): Record<string, unknown> {
-  const values: Record<string, unknown> = {};
-  for (const { local, unset, read } of readersOf(desc)) {
-    const value = (message as unknown as Readonly<Record<string, unknown>>)[local];
-    values[local] = (read && value !== undefined ? read(value) : value) ?? unset;
-  }
-  return values;
-}
-
-function readOf(field: DescField): FieldReader['read'] {
-  if (field.enum) {
-    const { toName } = enumNames(field.enum);
-    if (field.fieldKind === 'enum') return toName;
-    return (list: readonly number[]) => list.flatMap((value) => toName(value) ?? []);
-  }
-  return field.scalar === ScalarType.STRING && field.fieldKind === 'scalar' && !hasPresence(field)
-    ? (text: string) => text || undefined
-    : undefined;
 }

@@ -39,20 +39,3 @@ export function joinPcm(pieces: readonly Pcm[]): Pcm | undefined {
   const parts = pieces.map(({ samples }) => samples);
   return first && { samples: join(Int16Array, parts), sampleRateHz: first.sampleRateHz };
 }
-
-/** Full scale. The guard (sound-check.ts) counts samples of this size as clipped. */
-const peak = 32_766;
-
-/**
- * Converts a model's float samples (full scale 1). Values beyond full scale are clipped, which the guard detects.
- * Returns undefined if a value is not a finite number.
- */
-export function toSamples(floats: Float32Array): Int16Array<ArrayBuffer> | undefined {
-  const samples = new Int16Array(floats.length);
-  for (let i = 0; i < floats.length; i++) {
-    const value = floats[i]!;
-    if (!Number.isFinite(value)) return undefined;
-    samples[i] = Math.round(Math.max(-1, Math.min(1, value)) * peak);
-  }
-  return samples;
-}

@@ -14,9 +14,10 @@ import {
   type SpokenPcm,
   type Voice,
 } from '../../src/engines/engine.ts';
+import { toSamples } from '../../src/engines/float-samples.ts';
 import { soundFault } from '../../src/engines/sound-check.ts';
 import { Failure } from '../../src/platform/errors.ts';
-import { join as joinSamples, toSamples } from '../../src/platform/pcm.ts';
+import { join as joinSamples } from '../../src/platform/pcm.ts';
 
 export interface ToneTrouble {
   /** The error to fail with; default `engine_error`. */

@@ -1,6 +1,5 @@
 // The certificate that signs manifests: the operator's, or a self-signed one that is created on first use. C2PA refuses
-// a leaf certificate that signs itself. The self-signed leaf therefore has its own CA, whose key is discarded. Also
-// signs receipts with the certificate.
+// a leaf certificate that signs itself. The self-signed leaf therefore has its own CA, whose key is discarded.
 import * as crypto from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -65,7 +64,7 @@ export function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {
 }
 
 /** Returns the elements inside one element of DER. */
-function elementsOf(outer: Buffer): Buffer[] {
+export function elementsOf(outer: Buffer): Buffer[] {
   const elements: Buffer[] = [];
   const bodyOf = (at: number) => {
     const sizeBytes = outer[at + 1]! < 0x80 ? 0 : outer[at + 1]! & 0x7f;
@@ -82,7 +81,7 @@ function elementsOf(outer: Buffer): Buffer[] {
 
 export const hex = (digits: string): Buffer => Buffer.from(digits, 'hex');
 const version3 = hex('a003020102');
-const ecdsaWithSha256 = hex('300a06082a8648ce3d040302');
+export const ecdsaWithSha256 = hex('300a06082a8648ce3d040302');
 // Extensions (RFC 5280, section 4.2.1): basic constraints, key usage, and extended key usage.
 const isCa = '300f0603551d130101ff040530030101ff';
 const isNoCa = '300c0603551d130101ff04023000';
@@ -91,47 +90,10 @@ const signsData = '300e0603551d0f0101ff040403020780';
 const forEmail = '30130603551d25040c300a06082b06010505070304';
 const pointBytes = 65;
 const spkiOf = (key: crypto.KeyObject): Buffer => key.export({ type: 'spki', format: 'der' });
-const utcTime = (ms: number): Buffer =>
+export const utcTime = (ms: number): Buffer =>
   der(0x17, Buffer.from(`${new Date(ms).toISOString().replace(/\D/g, '').slice(2, 14)}Z`));
 
 function nameOf(commonName: string, organization: string): Buffer {
   const parts = Object.entries({ '060355040a': organization || 'Sonant', '0603550403': commonName });
   return der(0x30, ...parts.map(([id, text]) => der(0x31, der(0x30, hex(id), der(0x0c, Buffer.from(text))))));
-}
-
-// A detached CMS signature (RFC 5652), which OpenSSL and other programs for S/MIME verify, contains the certificate
-// chain, and the time, which nobody attests.
-//     SignedData   version, hash algorithm, type of the content, chain, SignerInfo
-//     SignerInfo   version, issuer and serial number of the leaf, hash algorithm, attributes, ECDSA signature of them
-//     attributes   type of the content, time, SHA-256 of the content
-
-const data = hex('06092a864886f70d010701');
-const signedData = hex('06092a864886f70d010702');
-const contentType = hex('06092a864886f70d010903');
-const contentDigest = hex('06092a864886f70d010904');
-const signingTime = hex('06092a864886f70d010905');
-const sha256 = hex('300b0609608648016503040201');
-const version1 = hex('020101');
-
-/** Returns the detached signature of the bytes. */
-export function signDetached({ key, chain }: Credentials, content: Uint8Array): Buffer {
-  const attribute = (name: Buffer, value: Buffer) => der(0x30, name, der(0x31, value));
-  // The elements of a set are in the order of their bytes (X.690, section 11.6).
-  const attributes = [
-    attribute(contentType, data),
-    attribute(signingTime, utcTime(Date.now())),
-    attribute(contentDigest, der(0x04, crypto.hash('sha256', content, 'buffer'))),
-  ].sort(Buffer.compare);
-  const signature = crypto.sign('sha256', der(0x31, ...attributes), key);
-  const facts = [sha256, der(0xa0, ...attributes), ecdsaWithSha256, der(0x04, signature)];
-  const signer = der(0x30, version1, leafNameOf(chain[0]!.raw), ...facts);
-  const certificates = der(0xa0, ...chain.map(({ raw }) => raw));
-  const signed = der(0x30, version1, der(0x31, sha256), der(0x30, data), certificates, der(0x31, signer));
-  return der(0x30, signedData, der(0xa0, signed));
-}
-
-/** The issuer and the serial number of a certificate, whose version precedes them. */
-function leafNameOf(certificate: Buffer): Buffer {
-  const [, serial, , issuer] = elementsOf(elementsOf(certificate)[0]!);
-  return der(0x30, issuer!, serial!);
 }

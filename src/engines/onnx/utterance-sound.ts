@@ -1,9 +1,8 @@
 // Speaks an utterance in windows of growing length, on a fixed schedule, so that the samples are the same whoever asks.
 // Silence is cut to a short lead and a fixed tail, so that sentences follow each other at an even pace. Word times come
 // from the durations of the phonemes; before a pause, a word ends where its sound does.
-
-import { toSamples } from '../../platform/pcm.ts';
 import type { SpokenPcm, WordTime } from '../engine.ts';
+import { toSamples } from '../float-samples.ts';
 import { leadSeconds, soundingRange, tailSeconds } from './durations.ts';
 import type { FamilyModel, SpeakerShare, Utterance } from './family.ts';
 

@@ -2,11 +2,12 @@
 import { gainDbFor } from '../../audio.ts';
 import { Failure } from '../../platform/errors.ts';
 import { join as joinSamples, type Pcm } from '../../platform/pcm.ts';
+import { keepGains } from './gains.ts';
 import type { Model } from './model.ts';
 import type { ModelPool } from './model-pool.ts';
 import type { SpokenBy } from './model-request.ts';
 import { toModelText } from './model-request.ts';
-import { keepGains, type Speaker, speakersOf } from './model-voices.ts';
+import { type Speaker, speakersOf } from './model-voices.ts';
 import type { Reference } from './reference.ts';
 import { referenceOf } from './voice-samples.ts';
 

@@ -3,9 +3,9 @@
 // replaced only when a blend is added. The processes of a replaced page end after its running requests.
 import { createHash } from 'node:crypto';
 import { type Blend, type Blending, languagesOfBlend, type Voice } from '../engine.ts';
+import { gainOf } from './gains.ts';
 import type { BlendedSpeakers, BlendedStyle, Model } from './model.ts';
 import type { Speaker } from './model-voices.ts';
-import { gainOf } from './model-voices.ts';
 import type { FoundVoice, OfferedModel } from './offered-models.ts';
 
 type BlendPage = Model & { blended: BlendedSpeakers };

@@ -3,9 +3,9 @@
 // library stops.
 import { createHook } from 'node:async_hooks';
 import { createRequire } from 'node:module';
-import { toSamples } from '../../platform/pcm.ts';
 import { serveTasks } from '../../platform/runtime/host-child.ts';
 import type { SpokenPcm } from '../engine.ts';
+import { toSamples } from '../float-samples.ts';
 
 export interface ModelStart {
   /** Path of the library's module. */

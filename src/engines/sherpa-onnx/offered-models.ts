@@ -3,9 +3,10 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Voice } from '../engine.ts';
+import { type Gains, gainOf, readGains } from './gains.ts';
 import type { Model } from './model.ts';
 import { modelNames, modelsFolder, readModel } from './model-folder.ts';
-import { type Gains, gainOf, readGains, type Speaker, speakersOf } from './model-voices.ts';
+import { type Speaker, speakersOf } from './model-voices.ts';
 
 export interface OfferedModel {
   model: Model;

@@ -10,7 +10,7 @@ import {
 } from '../../platform/errors.ts';
 import { toFailureBody, toFailureReply } from '../net/failure-reply.ts';
 import type { ReplyHeaderName } from './documented-headers.ts';
-import { toOpenAiReply } from './failure-sentences.ts';
+import { toOpenAiReply } from './openai-failure.ts';
 import { isForKey, objectSchema, type RouteDocs, type Schema, text } from './route-docs.ts';
 
 const exampleRequestId = 'req_01JD3Q8S6V5W2K9YB4XJ';

@@ -1,7 +1,6 @@
 // Renders a failure as one text, for the APIs of other vendors, whose errors have no list of details. The text uses the
-// vendor's names. Also renders failures like OpenAI's API, which the OpenAPI document shows.
-import { Failure, failureTable } from '../../platform/errors.ts';
-import { type FailureReply, type Recipient, toFailureReply } from '../net/failure-reply.ts';
+// vendor's names.
+import { Failure } from '../../platform/errors.ts';
 
 /** A vendor's names for what failures mention. */
 export interface VendorNames {
@@ -46,33 +45,4 @@ export function sentencesOf({ message, facts: { details = [] } }: Failure): stri
 export function toMessage(failure: Failure, names: VendorNames): string {
   const text = sentencesOf(renamed(failure, names)).join('; ');
   return text.endsWith('.') ? text : `${text}.`;
-}
-
-/** The body is `{"error": {"message", "type", "param", "code"}}`; status and headers are those of Sonant's own API. */
-export function toOpenAiReply(failure: Failure, recipient: Recipient): FailureReply {
-  const { status, headers } = toFailureReply(failure, { ...recipient, accept: undefined });
-  return { status, headers, body: JSON.stringify({ error: toOpenAiError(failure) }) };
-}
-
-export const openAiNames: VendorNames = {
-  fields: {
-    voice_id: 'voice',
-    text: 'input',
-    text_chunks: 'input',
-    speaking_rate: 'speed',
-    output_format: 'response_format',
-  },
-  listVoices: 'GET /v1/audio/voices',
-};
-
-export function toOpenAiError(failure: Failure) {
-  const { reason, facts } = renamed(failure, openAiNames);
-  const { details = [] } = facts;
-  const { status } = failureTable[reason];
-  return {
-    message: toMessage(failure, openAiNames),
-    type: status === 429 ? 'requests' : status >= 500 ? 'server_error' : 'invalid_request_error',
-    param: details[0]?.field ?? (reason === 'voice_not_found' ? 'voice' : null),
-    code: reason,
-  };
 }

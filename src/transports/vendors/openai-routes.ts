@@ -15,7 +15,7 @@ import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { readRequest, speechFields } from '../../speech.ts';
 import { run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
-import { openAiNames, toOpenAiError } from '../http/failure-sentences.ts';
+import { openAiNames, toOpenAiError } from '../http/openai-failure.ts';
 import { fieldsOf, ignoredHeaders, sortFields } from '../http/request-fields.ts';
 import {
   describeObject,
