@@ -18,7 +18,7 @@ export { writePls } from './library/lexicons/pls.ts';
 
 export type { Progress } from './library/models/get-model.ts';
 export type { InstallableModel } from './library/models/installable-models.ts';
-export { type ModelFolder, openModelFolder } from './library/models/installable-models.ts';
+export { type ModelFolder, openModelFolder } from './library/models/model-folder.ts';
 export type { ModelInstalls } from './library/models/model-installs.ts';
 export {
   firstModelOf,

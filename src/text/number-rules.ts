@@ -1,6 +1,7 @@
 // Rules for text that begins with a digit: dates, times, telephone numbers, sums of money, measures, ordinals,
 // fractions and other numbers. The rules for English are in english/rules.toml instead.
 import type { Noun } from './nouns.ts';
+import { contextRule } from './number-contexts.ts';
 import {
   endSource,
   type Place,
@@ -14,7 +15,6 @@ import {
   wordBefore,
 } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
-import { contextRule } from './written-rules.ts';
 
 const groupedSource = String.raw`[1-9]\d{0,2}(?:(?:\.\d{3}){1,6}|(?:[ ']\d{3}){1,6})(?!\d|[ .']\d)`;
 const englishSource = String.raw`\d{1,3}(?:(?:,\d{3}){2,6}(?!\d)(?:\.\d{1,20})?|(?:,\d{3}){1,6}\.\d{1,20})(?![.,]?\d)`;

@@ -1,10 +1,12 @@
 // Speaks numbers, dates, times, sums and measures in a language, by its table (language-table.ts) and CLDR data.
 // Methods convert written text to words. They return undefined for text of any other kind.
+
 import { toRows } from '../platform/keyed-rows.ts';
-import { hasTable, type LanguageTable, type NumberContext, type NumberRules, readTable } from './language-table.ts';
+import { agreementOf } from './agreement.ts';
+import { hasTable, type LanguageTable, type NumberRules, readTable } from './language-table.ts';
 import { type Currency, type Noun, Nouns } from './nouns.ts';
 import { NumberFormat, namedDigitsMax, parseRoman } from './number-words.ts';
-import { matchAt, type Place, startSource, sticky, textBefore } from './rule.ts';
+import { startSource } from './rule.ts';
 
 /** A written number without its separators. */
 interface Amount {
@@ -293,33 +295,4 @@ function toAmount(written: string): Amount {
   const clean = isEnglish ? plain.replaceAll(',', '') : isGrouped ? plain.replaceAll('.', '') : plain;
   const [whole = '', fraction = ''] = clean.split(/[.,]/);
   return { minus, whole, fraction };
-}
-
-// The case and the gender of a number, which the words beside it determine in languages such as Polish.
-
-/** Returns the form in the first row that applies to a number at a place; undefined if the form is empty. */
-type FormAt = (place: Place, number: string) => string | undefined;
-
-function agreementOf({ agreement }: LanguageTable): { caseAt: FormAt; genderAt: FormAt } {
-  const toFormAt = (rows: readonly NumberContext[] = []): FormAt => {
-    const tests = rows.map(({ form, before, written, after }) => ({
-      form,
-      isNumber: written && new RegExp(`^(?:${written})$`),
-      // A pattern that looks back from the number costs less than a search for its start.
-      isAfter: before && sticky(`(?<=${startSource}(?:${before}))`),
-      isBefore: after && sticky(after),
-    }));
-    return (place, number) => {
-      const head = tests.length === 0 ? '' : textBefore(place, 80).toLowerCase();
-      const end = place.at + number.length;
-      const found = tests.find(
-        ({ isNumber, isAfter, isBefore }) =>
-          (!isNumber || isNumber.test(number)) &&
-          (!isBefore || matchAt(isBefore, place.text, end)) &&
-          (!isAfter || matchAt(isAfter, head, head.length)),
-      );
-      return found?.form || undefined;
-    };
-  };
-  return { caseAt: toFormAt(agreement?.cases), genderAt: toFormAt(agreement?.genders) };
 }

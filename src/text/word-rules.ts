@@ -3,6 +3,7 @@
 import anyAscii from 'any-ascii';
 import { toRows } from '../platform/keyed-rows.ts';
 import type { BesideRows } from './language-table.ts';
+import { contextRule } from './number-contexts.ts';
 import { signedMoneyRuleFor } from './number-rules.ts';
 import {
   endSource,
@@ -20,7 +21,6 @@ import {
 } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
 import { addressRulesFor } from './web-addresses.ts';
-import { contextRule } from './written-rules.ts';
 
 /** The end of an abbreviation inside a word: c/8, p.5 and C/Mayor begin with one, but C/C++ does not. */
 const goesOnPattern = /^(?:[^/]\p{L}|\/\p{L}(?!\p{Ll})|[\p{L}\d]\d)/u;

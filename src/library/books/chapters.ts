@@ -1,9 +1,11 @@
 // Divides the text of a book into chapters at given places. Every paragraph is in exactly one chapter. A chapter with
 // only a heading is joined with the next chapter, and notes within the text are moved to the end.
 import { cutText } from '../../platform/count-chars.ts';
+import { type Block, breakText, charsOf } from './block.ts';
 import type { BookChapter, BookPart } from './book.ts';
-import { type Block, bookChaptersMax, breakText, charsOf, titleCharsMax } from './book.ts';
-import { isBareNumber, isChapterTitle, isNumberOnly, partOfTitle } from './chapter-titles.ts';
+import { bookChaptersMax, titleCharsMax } from './book.ts';
+import { isBareNumber, isChapterTitle, isNumberOnly } from './chapter-titles.ts';
+import { partOfTitle } from './part-names.ts';
 
 export interface ChapterStart {
   /** Number of the chapter's first block. */

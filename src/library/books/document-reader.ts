@@ -1,7 +1,8 @@
 // Reads the text of an HTML or XHTML document in one pass, even if the document is malformed. The text excludes
 // navigation, scripts, page numbers and references to notes. Only the base text of ruby is read.
 import { Parser } from 'htmlparser2';
-import type { Block, BookPart, TextDocument } from './book.ts';
+import type { Block, TextDocument } from './block.ts';
+import type { BookPart } from './book.ts';
 import { BookFault, elementDepthMax } from './book.ts';
 import {
   blockTags,

@@ -1,6 +1,6 @@
 // The meaning of a document's elements for speech: blocks, skipped elements, notes and parts.
 import type { BookPart } from './book.ts';
-import { partOfRoles } from './chapter-titles.ts';
+import { partOfRoles } from './part-names.ts';
 
 type Attributes = Readonly<Record<string, string>>;
 

@@ -1,12 +1,14 @@
 // The text of an EPUB in reading order: the blocks of all documents in sequence, and the start of each document.
-import { type Block, BookFault, bookChaptersMax, bookCharsMax, charsOf } from './book.ts';
-import { isBareNumber, isChapterTitle, partOfRoles, partOfTitle } from './chapter-titles.ts';
+import { type Block, charsOf } from './block.ts';
+import { BookFault, bookChaptersMax, bookCharsMax } from './book.ts';
+import { isBareNumber, isChapterTitle } from './chapter-titles.ts';
 import { type ChapterStart, startsByHeadings } from './chapters.ts';
 import { decodeText } from './decode-text.ts';
 import { readDocument } from './document-reader.ts';
 import type { BookArchive, EpubReference } from './epub-archive.ts';
 import type { ContentsEntry, EpubContents } from './epub-contents.ts';
 import { type EpubItem, type EpubPackage, missingFile } from './epub-package.ts';
+import { partOfRoles, partOfTitle } from './part-names.ts';
 
 interface EpubDocument {
   path: string;

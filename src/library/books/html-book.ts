@@ -1,5 +1,6 @@
 // Reads a web page as a book: its main content, divided into chapters at its headings.
-import type { Block, Book, BookMetadata, TextDocument } from './book.ts';
+import type { Block, TextDocument } from './block.ts';
+import type { Book, BookMetadata } from './book.ts';
 import { type ChapterOptions, startsByHeadings, toChapters, toTitle } from './chapters.ts';
 import { readDocument } from './document-reader.ts';
 

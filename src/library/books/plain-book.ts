@@ -1,10 +1,12 @@
 // Reads plain text as a book. Chapters begin at lines with a word for "chapter" in several languages, at ascending
 // numbers, or at short separate lines. A list of contents is not a chapter. Project Gutenberg's header and footer
 // become front and back matter, and the header states title and author.
-import { type Block, bookChaptersMax, breakText } from './book.ts';
-import { chapterNumberOf, isBareNumber, isChapterTitle, isNumberOnly, partOfTitle } from './chapter-titles.ts';
+import { type Block, breakText } from './block.ts';
+import { bookChaptersMax } from './book.ts';
+import { chapterNumberOf, isBareNumber, isChapterTitle, isNumberOnly } from './chapter-titles.ts';
 import { type ChapterOptions, type ChapterStart, toChapters, toTitle } from './chapters.ts';
 import type { ReadText } from './html-book.ts';
+import { partOfTitle } from './part-names.ts';
 
 const titleLinesMax = 3;
 const titleLineCharsMax = 80;

@@ -1,35 +1,11 @@
 // The models that can be installed or are installed: models in the tables, and models in the folder that are in no
-// table. Each model has its state in the folder. `openModelFolder` finds, installs and removes models for commands,
-// which work without the service.
-
-import { basename } from 'node:path';
-import type { EngineDefinition, EngineLibrary } from '../../engines.ts';
-import { archiveEnding } from '../../platform/archives/archive-file.ts';
+// table. Each model has its state in the folder.
+import type { EngineLibrary } from '../../engines.ts';
 import { Failure } from '../../platform/errors.ts';
 import { didYouMean } from '../../platform/runtime/nearest-name.ts';
-import {
-  fetchedBytes,
-  type GetOptions,
-  getModel,
-  installedBy,
-  isBusy,
-  listInstalled,
-  removeModel,
-  rowOfInstalled,
-  rowOfUrl,
-  type Waiting,
-} from './get-model.ts';
+import { fetchedBytes, installedBy, isBusy, listInstalled, rowOfInstalled } from './get-model.ts';
 import { type InstallStatus, isUnderWay } from './install-progress.ts';
-import {
-  bytesOfRow,
-  loadModels,
-  type ModelEngine,
-  type ModelRow,
-  modelEngines,
-  modelOfVoice,
-  type OfferedModel,
-  toOffered,
-} from './model-table.ts';
+import { bytesOfRow, type ModelEngine, type ModelRow, type OfferedModel } from './model-table.ts';
 import { commandsByHand } from './package-url.ts';
 
 export interface InstallableModel {
@@ -126,49 +102,3 @@ const elsewhere = (row: ModelRow, fetched: number): InstallStatus => ({
   unpacked: 0,
   failure: undefined,
 });
-
-export type ModelFolder = ReturnType<typeof openModelFolder>;
-
-interface ModelFolderOptions {
-  dataDir: string;
-  /** The operator's table; empty if there is none. */
-  modelsFile: string;
-}
-
-export function openModelFolder({ dataDir, modelsFile }: ModelFolderOptions, definitions: readonly EngineDefinition[]) {
-  const engines = modelEngines(definitions);
-  const offered = () => loadModels(modelsFile, engines);
-  return {
-    /** All models with their state: those in the tables, then installed models that are in no table. */
-    async list() {
-      const models = createInstallableModels({ offered: await offered(), engines, dataDir });
-      return Promise.all((await models.list()).map((each) => models.describe(each, undefined)));
-    },
-    /** Finds a model by its name in the tables, or by the published name of its file. */
-    find: async (wanted: string): Promise<OfferedModel | undefined> =>
-      (await offered()).find(({ row }) => row.name === wanted || fileNameOf(row) === wanted),
-    /** The names in the tables that resemble a name, as a question. */
-    async suggest(wanted: string): Promise<string> {
-      return didYouMean(
-        wanted,
-        (await offered()).map(({ row }) => row.name),
-      );
-    },
-    ofUrl: (url: string): OfferedModel => toOffered(rowOfUrl(url), engines)[0]!,
-    get: (model: OfferedModel, options: Omit<GetOptions, 'dataDir'>) => getModel(model, { ...options, dataDir }),
-    /** Returns a function that tells whether a voice belongs to the installed model. */
-    async ownerOf(model: OfferedModel, name: string): Promise<(voiceId: string) => boolean> {
-      const installed = await listInstalled(installedBy(model, dataDir, name) ?? model.engine, dataDir);
-      return (voiceId) => modelOfVoice(voiceId, installed) === name;
-    },
-    /** Removes a model and its downloads. Returns false if there was neither. */
-    async remove(name: string, waiting: Waiting): Promise<boolean> {
-      for (const engine of engines) if (await removeModel(engine, name, dataDir, waiting)) return true;
-      return false;
-    },
-    installed: async (): Promise<string[]> =>
-      (await Promise.all(engines.map((engine) => listInstalled(engine, dataDir)))).flat(),
-  };
-}
-
-const fileNameOf = ({ url }: ModelRow): string => basename(new URL(url).pathname).replace(archiveEnding, '');
