@@ -2,7 +2,13 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { elementTypes, findDurations, type OnnxModel, readOnnxModel, value } from '../../src/engines/onnx/onnx-file.ts';
+import {
+  elementTypes,
+  findDurations,
+  floatValue,
+  type OnnxModel,
+  readOnnxModel,
+} from '../../src/engines/onnx/onnx-file.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { fetchVoice } from './fetched-voice.ts';
 
@@ -234,7 +240,7 @@ describe('the graph of a real model', () => {
   test('is cut in two at a result inside, and each half has only the constants that it needs', () => {
     const boundary = decoderInput();
     const front = model.cut([boundary, 'f0']);
-    const given = value(boundary, 1, 'channels', 'frames');
+    const given = floatValue(boundary, 1, 'channels', 'frames');
     const decoder = model.cut(['lh', 'theta', 'ln', 'lr', 'phi'], [given]);
     expect(readOnnxModel(front).outputs).toEqual([boundary, 'f0']);
     expect(readOnnxModel(front).inputs).toEqual(['ids', 'speed']);

@@ -2,7 +2,7 @@
 // and then what the decoder reads.
 import { Failure } from '../../platform/errors.ts';
 import type { AskedUtterance, Vocabulary } from './family.ts';
-import { findDurations, type GraphChange, type OnnxModel, value } from './onnx-file.ts';
+import { findDurations, floatValue, type GraphChange, type OnnxModel } from './onnx-file.ts';
 import type { Inputs, OpenGraph } from './onnx-runtime.ts';
 
 /** Kokoro and hibari count 25 ms, which are two frames of 12.5 ms. */
@@ -118,9 +118,9 @@ export async function openFront(model: OnnxModel, openGraph: OpenGraph, vocabula
   const { input, ends, durationSizes, change } = graph;
   const { rounded, exact, shared } = findDurations(model, ends);
   const carried = graph.carried ?? shared;
-  const given = carried.map((name) => value(name, 'batch', 'sounds', 'channels'));
+  const given = carried.map((name) => floatValue(name, 'batch', 'sounds', 'channels'));
   const timing = await openGraph(model.cut([rounded, exact, ...carried]));
-  const rest = await openGraph(model.cut(ends, [value(rounded, ...durationSizes), ...given], change));
+  const rest = await openGraph(model.cut(ends, [floatValue(rounded, ...durationSizes), ...given], change));
   /** `inputsOf` gives the other inputs for a number of phonemes. */
   return async (utterance: TimedUtterance, inputsOf = (_: number): Record<string, Inputs> => ({})) => {
     const sounds = toIds(utterance.phonemes, vocabulary);

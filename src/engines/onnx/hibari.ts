@@ -6,7 +6,7 @@ import { createRealTransform } from '../../platform/real-transform.ts';
 import { faulty, openFront } from './durations.ts';
 import type { Family, FoundModel, FoundSpeaker, Vocabulary } from './family.ts';
 import { cutFrames } from './kept-frames.ts';
-import { type OnnxModel, value } from './onnx-file.ts';
+import { floatValue, type OnnxModel } from './onnx-file.ts';
 import type { Values } from './onnx-runtime.ts';
 import { mix, normalNumbers } from './seeded-noise.ts';
 import { vocabularyName } from './voice-folders.ts';
@@ -174,7 +174,7 @@ export const hibari: Family = {
       ends: [boundary, 'f0'],
       durationSizes: ['sounds'],
     });
-    const decoder = await openGraph(model.cut(spectra, [value(boundary, 1, 'channels', 'frames')]));
+    const decoder = await openGraph(model.cut(spectra, [floatValue(boundary, 1, 'channels', 'frames')]));
     return {
       sampleRateHz: soundRateHz,
       earlySeconds: 0.075,

@@ -11,7 +11,7 @@ import { faulty, framesPerDuration, openFront } from './durations.ts';
 import type { Family, FamilyModel, FoundSpeaker, Vocabulary } from './family.ts';
 import { toFloatConvolutions } from './float-convolutions.ts';
 import { cutFrames, keepFrames } from './kept-frames.ts';
-import { type OnnxModel, type OnnxValue, value } from './onnx-file.ts';
+import { floatValue, type OnnxModel, type OnnxValue } from './onnx-file.ts';
 import type { Inputs, OpenGraph, RuntimeStart, Session } from './onnx-runtime.ts';
 import { openStages } from './staged-graph.ts';
 import { cardName, vocabularyName } from './voice-folders.ts';
@@ -239,15 +239,15 @@ async function openParts(
   const openPart: OpenGraph = (bytes) => openGraph(bytes, { threads });
   const norms = statisticsOf(model);
   const given = [
-    value(features, 1, 'channels', 'durations'),
-    value(pitch, 1, 1, 'frames'),
-    value(loudness, 1, 1, 'frames'),
-    value(phases, 1, 'harmonics', 'frames'),
+    floatValue(features, 1, 'channels', 'durations'),
+    floatValue(pitch, 1, 1, 'frames'),
+    floatValue(loudness, 1, 1, 'frames'),
+    floatValue(phases, 1, 'harmonics', 'frames'),
   ];
-  const frozen = norms.map((name) => value(name, 1, name, 1));
+  const frozen = norms.map((name) => floatValue(name, 1, name, 1));
   const openDecoder = (outputs: readonly string[], given: readonly OnnxValue[], ends: readonly string[]) =>
     openStages(model, { outputs, given: [...given, ...frozen], ends, change }, openPart);
-  const sourceGiven = value(source, 1, 'bins', 'places');
+  const sourceGiven = floatValue(source, 1, 'bins', 'places');
   return {
     norms,
     samples: model.outputs[0]!,
@@ -260,8 +260,12 @@ async function openParts(
     }),
     blockPart: await openDecoder([blocks], given, blockPauses),
     sourcePart: await openDecoder([source], given, []),
-    stagePart: await openDecoder([stage], [...given, value(blocks, 1, 'channels', 'frames'), sourceGiven], firstPauses),
-    lastPart: await openDecoder(model.outputs, [value(stage, 1, 'channels', 'columns'), sourceGiven], lastPauses),
+    stagePart: await openDecoder(
+      [stage],
+      [...given, floatValue(blocks, 1, 'channels', 'frames'), sourceGiven],
+      firstPauses,
+    ),
+    lastPart: await openDecoder(model.outputs, [floatValue(stage, 1, 'channels', 'columns'), sourceGiven], lastPauses),
     whole: isLearning ? await openPart(model.cut([...model.outputs, ...norms], given, change)) : undefined,
   };
 }

@@ -13,7 +13,7 @@ export interface OnnxValue {
   sizes: readonly (number | string)[];
 }
 
-export const value = (name: string, ...sizes: (number | string)[]): OnnxValue => ({ name, sizes });
+export const floatValue = (name: string, ...sizes: (number | string)[]): OnnxValue => ({ name, sizes });
 
 export interface OnnxModel {
   inputs: readonly string[];
@@ -416,7 +416,7 @@ function cutGraph(head: readonly Buffer[], graph: Graph, makers: OnnxModel['make
     ...given.filter(({ name }) => used.has(name)).map((each) => writeValue(11, each)),
     ...wanted.map((name) => {
       const stated = graph.outputs.find((output) => output.name === name);
-      return stated ? message.copy(stated.field) : writeValue(12, value(name));
+      return stated ? message.copy(stated.field) : writeValue(12, floatValue(name));
     }),
   ];
   const length = parts.reduce((sum, part) => sum + part.length, 0);

@@ -9,7 +9,7 @@ import { Failure } from '../../platform/errors.ts';
 import { timeSounds } from './durations.ts';
 import type { DescribedModel, Family, FamilyModel, FoundModel, SpeakerShare } from './family.ts';
 import { keepFrames } from './kept-frames.ts';
-import { findDurations, type OnnxModel, type OnnxNode, value } from './onnx-file.ts';
+import { findDurations, floatValue, type OnnxModel, type OnnxNode } from './onnx-file.ts';
 import type { Inputs, OpenGraph } from './onnx-runtime.ts';
 import { configName, type PiperConfig, readPiperConfig } from './piper-config.ts';
 import { mix, normalNumbers } from './seeded-noise.ts';
@@ -159,10 +159,10 @@ async function openParts(model: OnnxModel, openGraph: OpenGraph, config: PiperCo
   const [output] = model.outputs;
   const flowReach = reachOf(model, cuts.frames, cuts.decoded).frames;
   const { frames: decoderReach, samples: frameSamples } = reachOf(model, cuts.decoded, output!);
-  const frames = (name: string, channels: number | string) => value(name, 1, channels, 'frames');
-  const noise = cuts.durationNoise === undefined ? [] : [value(cuts.durationNoise, 1, 2, 'sounds')];
+  const frames = (name: string, channels: number | string) => floatValue(name, 1, channels, 'frames');
+  const noise = cuts.durationNoise === undefined ? [] : [floatValue(cuts.durationNoise, 1, 2, 'sounds')];
   // A model of one speaker has none to choose.
-  const speaker = cuts.speaker === undefined ? [] : [value(cuts.speaker, 1, 'channels')];
+  const speaker = cuts.speaker === undefined ? [] : [floatValue(cuts.speaker, 1, 'channels')];
   const text = await openGraph(model.cut([cuts.exact, cuts.mean, cuts.spread], [...noise, ...speaker]));
   const flow = await openGraph(
     model.cut([cuts.decoded], [frames(cuts.frames, 'width'), frames(cuts.mask, 1), ...speaker]),

@@ -1,6 +1,6 @@
 // A part of a graph that runs in stages, one after the other. A run of the runtime cannot be stopped, but a task that is
 // cancelled ends before its next stage, so that it takes little time from the next task.
-import { type GraphChange, type OnnxModel, type OnnxValue, value } from './onnx-file.ts';
+import { floatValue, type GraphChange, type OnnxModel, type OnnxValue } from './onnx-file.ts';
 import type { Inputs, Session } from './onnx-runtime.ts';
 
 export interface StagedGraph {
@@ -20,7 +20,7 @@ export async function openStages(
   const known = [...given];
   for (const wanted of [...ends.map((name) => [name]), outputs]) {
     sessions.push(await openGraph(model.cut(wanted, known, change)));
-    for (const name of wanted) known.push(value(name, 1, `rows of ${name}`, `columns of ${name}`));
+    for (const name of wanted) known.push(floatValue(name, 1, `rows of ${name}`, `columns of ${name}`));
   }
   const namesFrom = (n: number) => new Set(sessions.slice(n).flatMap(({ inputNames }) => inputNames));
   const needed = sessions.map((_, n) => namesFrom(n));
