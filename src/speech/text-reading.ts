@@ -46,8 +46,8 @@ export interface OfferedLexicon {
 }
 
 export interface Lexicons {
-  /** Finds a lexicon: of all, or of those that the user may use. */
-  find(lexiconId: string, user?: VoiceUser): OfferedLexicon | undefined;
+  /** Finds a lexicon among those that the user may use, or among all if the user is undefined. */
+  find(lexiconId: string, user: VoiceUser | undefined): OfferedLexicon | undefined;
 }
 
 /** Also leaves out the lexicons that are bound to voices. */
@@ -104,7 +104,7 @@ function createVoiceLexicons(lexicons: Lexicons, requested: readonly OfferedLexi
     const before = known.get(voice);
     if (before) return before;
     const boundIds = lexicons === noLexicons ? [] : (voice.offered.kept?.lexiconIds ?? []);
-    const bound = boundIds.flatMap((lexiconId) => lexicons.find(lexiconId) ?? []);
+    const bound = boundIds.flatMap((lexiconId) => lexicons.find(lexiconId, undefined) ?? []);
     const used = { lexicons: [...requested, ...bound], isIncomplete: bound.length < boundIds.length };
     known.set(voice, used);
     return used;

@@ -25,7 +25,7 @@ export interface StoredLexicon extends OfferedLexicon {
 }
 
 export interface LexiconCache extends Lexicons {
-  find(lexiconId: string, user?: VoiceUser): StoredLexicon | undefined;
+  find(lexiconId: string, user: VoiceUser | undefined): StoredLexicon | undefined;
   /** All lexicons, or those that the user may use, sorted by id. */
   list(user?: VoiceUser): readonly StoredLexicon[];
   refresh(): Promise<void>;

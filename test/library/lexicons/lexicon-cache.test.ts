@@ -29,7 +29,7 @@ const fields = (alias: string) => {
   return atOnce(checkLexicon(spec, new Violations()));
 };
 const saidBy = async (cache: Awaited<ReturnType<typeof openLexiconCache>>, id: string) => {
-  const lexicon = cache.find(id);
+  const lexicon = cache.find(id, undefined);
   return lexicon && [...matchLexicons([await lexicon.compile()], 'AWS', 'en')].flatMap((match) => match?.said ?? []);
 };
 
@@ -79,7 +79,7 @@ test('other tasks run while a large lexicon is compiled, and it is compiled once
   const entries = Array.from({ length: 20_000 }, (_, i) => ({ grapheme: `w${i.toString(36)}`, alias: 'x' }));
   const spec = create(LexiconSpecSchema, { name: 'Large', entries });
   const { lexiconId } = await management.create(atOnce(checkLexicon(spec, new Violations())), operator);
-  const lexicon = cache.find(lexiconId)!;
+  const lexicon = cache.find(lexiconId, undefined)!;
   const turns = await countTurns(async () => {
     const [first, second] = await Promise.all([lexicon.compile(), lexicon.compile()]);
     expect(first).toBe(second);
