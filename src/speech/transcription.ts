@@ -138,7 +138,7 @@ const isOfLength = ({ duration, starts }: PartTranscript, seconds: number): bool
 
 /** Returns undefined if the body is not a transcript. The words of a server with word times are its text. */
 function toTranscript(body: Buffer): PartTranscript | undefined {
-  const { text, words, duration } = Object(parseAnswer(body.toString()));
+  const { text, words, duration } = Object(parseAnswer(body));
   if (typeof text !== 'string') return undefined;
   const timed = Array.isArray(words) ? words.map(toWord) : [];
   const starts = new Map<number, number>();

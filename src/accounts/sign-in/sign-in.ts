@@ -113,7 +113,7 @@ export function createSignIn({ seal, issuer, signInRules, clients, keyScopes }: 
 // Rules for who may create keys after signing in: by subject, by domain of a verified e-mail address, or by group. If
 // there are no rules, nobody may create keys. The first person to sign in has no more rights than others.
 
-export interface SignInRules {
+interface SignInRules {
   subjects: readonly string[];
   domains: readonly string[];
   groups: readonly string[];

@@ -233,8 +233,8 @@ export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptio
       return job;
     },
     /**
-     * Queues a failed or canceled job again, unless its account has too many unfinished jobs. Its audio,
-     * which would have expired with the job, is kept until `keepUntilMs`, unless it has already expired.
+     * Queues a failed or canceled job again, unless its account has too many unfinished jobs. Its audio, which would
+     * have expired with the job, is kept until `keepUntilMs`, unless it has already expired.
      */
     retry: (jobKey: string, limits: RequeueLimits): Promise<'queued' | 'left' | 'too many'> =>
       store.transaction(async (rows) => {

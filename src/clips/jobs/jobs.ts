@@ -169,13 +169,12 @@ export function openJobs(options: JobsOptions) {
       const id = { jobKey: job.jobKey, chapter };
       if (isAgain) {
         const { chars } = await rows.findReopenable(id, offset);
-        const notSucceeded = new Failure('not_found', { message: 'The job has not succeeded.' });
-        if (job.status !== 'succeeded') throw notSucceeded;
+        if (job.status !== 'succeeded') throw notSucceeded();
         // Refuses a spent quota now, because a job that fails later is no longer one that has succeeded.
         (await chargeJob(job, tools, chars, call)).end(0);
         const queued = await rows.speakAgain(id, offset, requeueLimits());
         if (queued === 'too many') throw tooManyJobs();
-        if (queued === 'left') throw notSucceeded;
+        if (queued === 'left') throw notSucceeded();
         runner.wake();
       } else await rows.keepSuspect(id, offset);
       return find(callerId, jobId);
@@ -240,6 +239,8 @@ function spansOf(
 
 /** The limits for a job that is queued again. Its end sets the time until which its audio is kept. */
 const requeueLimits = () => ({ unendedMax: jobsPerAccountMax, keepUntilMs: Date.now() + jobKeepMsMax });
+
+const notSucceeded = () => new Failure('not_found', { message: 'The job has not succeeded.' });
 
 const tooManyJobs = () =>
   new Failure('rate_limit_exceeded', {

@@ -82,7 +82,7 @@ async function requestKey(client: GoogleClient, sample: CloneSample, signal: Abo
       signal,
     });
     status = response.status;
-    answer = parseAnswer(String(await readUpTo(response, answerBytesMax))) as typeof answer;
+    answer = parseAnswer(await readUpTo(response, answerBytesMax)) as typeof answer;
   } catch (error) {
     throw new Failure('engine_unavailable', { retryAfterSeconds: 0 }, new Error((error as Error).message));
   }

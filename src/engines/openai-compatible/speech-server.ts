@@ -134,7 +134,7 @@ export function createSpeechServer(
     const body = await startOf(answer, listBytesMax, signal);
     if ([400, 404, 405, 422].includes(answer.status)) return undefined;
     if (!answer.ok) throw answerFailure(answer, body);
-    return parseAnswer(body.toString());
+    return parseAnswer(body);
   }
 
   const uploads = openUploads({

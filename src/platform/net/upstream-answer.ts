@@ -47,10 +47,10 @@ export async function readUpTo({ body }: Pick<Response, 'body'>, bytesMax: numbe
   return Buffer.concat(pieces);
 }
 
-/** Parses an answer; undefined if it is not JSON. */
-export function parseAnswer(text: string): unknown {
+/** Parses an answer; undefined if it is not JSON, or longer than `readUpTo` reads. */
+export function parseAnswer(body: Buffer | string | undefined): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(String(body));
   } catch {
     return undefined;
   }
