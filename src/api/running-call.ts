@@ -66,6 +66,7 @@ export class RunningCall {
   readonly #span: Span | undefined;
   readonly #speech: SpeechFacts = {};
   #caller: KeyCaller | undefined;
+  #admission: Promise<KeyCaller> | undefined;
   /** The RPCs that admission has allowed. The call runs one of them. */
   #admittedTo: readonly DescMethod[] = [];
   /** The RPC that this call may run without a key. */
@@ -104,13 +105,16 @@ export class RunningCall {
     const { address, reportLimits } = this.#incoming;
     const scopes = methods.map(scopesOf);
     const admit = () => this.#shared.admit({ ...presented, address, reportLimits }, ...scopes);
-    this.#caller = await within(this.#span, admit);
+    this.#admission = within(this.#span, admit);
+    this.#caller = await this.#admission;
     this.#admittedTo = methods;
   }
 
   /** Charges another request to the key, which must still be valid. */
   async admitAgain(): Promise<void> {
     const { address } = this.#incoming;
+    // The client of a WebSocket may send messages before it is admitted.
+    await this.#admission;
     await this.#shared.admit({ key: undefined, ticketKeyId: this.caller.keyId, address });
   }
 

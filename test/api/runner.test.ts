@@ -44,6 +44,17 @@ async function* count(to: number, call: Call) {
   }
 }
 
+test('a request that is charged before the admission has ended waits for it', async () => {
+  const call = openRunner(['speech:stream']).begin();
+  const admitted = call.admit({ key: 'x' }, streamSpeech);
+  await call.admitAgain();
+  await admitted;
+  const refused = openRunner([]).begin();
+  const [first, again] = [refused.admit({ key: 'x' }, streamSpeech), refused.admitAgain()];
+  await expect(first).rejects.toMatchObject({ reason: 'insufficient_scope' });
+  await expect(again).rejects.toMatchObject({ reason: 'insufficient_scope' });
+});
+
 test('a call that was admitted to several operations runs only those whose scopes its key has', async () => {
   const { ended, begin } = openRunner(['speech:stream']);
   const call = begin();
