@@ -6,6 +6,7 @@ import { required_scopes } from '../../gen/sonant/v1/scope_pb.ts';
 import { type Accounts, checkScopes, type KeyCaller, type LimitStatus } from '../accounts.ts';
 import { Failure, failureTable, toFailure } from '../platform/errors.ts';
 import { giveUpAfter, Pace } from '../platform/pace.ts';
+import { oncePer } from '../platform/runtime/once-per.ts';
 import { type Span, type TraceHeaders, type Tracing, within } from '../platform/telemetry/trace.ts';
 import { anonymous, type Call, callerLeft, type EndedCall, type SpeechFacts } from './call.ts';
 import type { KeyWatch } from './key-watch.ts';
@@ -315,13 +316,7 @@ export class RunningCall {
 }
 
 /** All scopes that a key needs to call the RPC. If there are none, any valid key is accepted. */
-export function scopesOf(method: DescMethod): readonly string[] {
-  const scopes = knownScopes.get(method) ?? Object.freeze(getOption(method, required_scopes));
-  knownScopes.set(method, scopes);
-  return scopes;
-}
-
-const knownScopes = new Map<DescMethod, readonly string[]>();
+export const scopesOf = oncePer((method: DescMethod): readonly string[] => getOption(method, required_scopes));
 
 /** The name of an RPC for logs and metrics, such as "sonant.v1.SpeechService/StreamSpeech". */
 const nameOf = ({ parent, name }: DescMethod) => `${parent.typeName}/${name}`;

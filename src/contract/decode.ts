@@ -3,6 +3,7 @@
 import { create, type DescEnum, type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { FieldRules } from '../../gen/buf/validate/validate_pb.ts';
+import { oncePer } from '../platform/runtime/once-per.ts';
 import { allowedNames, enumNames, isOurs, type Member, membersOf, restOf, rulesOf } from './schema.ts';
 import {
   type Fields,
@@ -47,17 +48,11 @@ interface Reader {
   required: readonly string[];
 }
 
-const readers = new Map<DescMessage, Reader>();
-
-function readerOf(desc: DescMessage): Reader {
-  const found = readers.get(desc);
-  if (found) return found;
+const readerOf = oncePer((desc: DescMessage): Reader => {
   const members = membersOf(desc).map((member) => [member.name, { ...member, read: readOf(member.field) }] as const);
   const required = members.filter(([, { rest }]) => rest.given).map(([name]) => name);
-  const reader = { known: members.map(([name]) => name), members: new Map(members), required };
-  readers.set(desc, reader);
-  return reader;
-}
+  return { known: members.map(([name]) => name), members: new Map(members), required };
+});
 
 interface MemberNames {
   prefix?: string;
@@ -174,8 +169,8 @@ function fromText(text: string, type: ScalarType): unknown {
   return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text;
 }
 
-const mustBe = (what: string, reading: Reading, path: string): undefined =>
-  void reading.violations.report(path, 'type', `must be ${what}`);
+const mustBe = (what: string, reading: Reading, path: string) =>
+  reading.violations.report(path, 'type', `must be ${what}`);
 
 function readOf(field: DescField): Read {
   switch (field.fieldKind) {
@@ -237,7 +232,7 @@ function readScalar(type: ScalarType): Read {
       return (value, path, reading) => {
         if (typeof value !== 'string') return mustBe('text', reading, path);
         if (value.isWellFormed()) return value;
-        return reading.violations.report(path, 'encoding', 'must be text without an unpaired surrogate') as undefined;
+        return reading.violations.report(path, 'encoding', 'must be text without an unpaired surrogate');
       };
     case ScalarType.BOOL:
       return (value, path, reading) => (typeof value === 'boolean' ? value : mustBe('true or false', reading, path));
@@ -252,14 +247,14 @@ function readScalar(type: ScalarType): Read {
       return (value, path, reading) => {
         if (!Number.isInteger(value)) return mustBe('a whole number', reading, path);
         if ((value as number) >= min && (value as number) <= max) return value;
-        return reading.violations.report(path, 'range', `must be ${min} to ${max}`) as undefined;
+        return reading.violations.report(path, 'range', `must be ${min} to ${max}`);
       };
     }
     case ScalarType.BYTES:
       return (value, path, reading) => {
         if (typeof value !== 'string') return mustBe('text in base64', reading, path);
         if (base64Form.test(value)) return new Uint8Array(Buffer.from(value, 'base64'));
-        return reading.violations.report(path, 'format', 'must be base64') as undefined;
+        return reading.violations.report(path, 'format', 'must be base64');
       };
     default:
       throw new Error(`no JSON is read for ${ScalarType[type]}`);
@@ -278,7 +273,7 @@ function readEnum(desc: DescEnum, rules: FieldRules | undefined): Read {
     if (names.includes(value)) return toNumber(value);
     return reading.violations.report(path, 'enum', `must be one of ${names.join(', ')}`, {
       allowed: names,
-    }) as undefined;
+    });
   };
 }
 

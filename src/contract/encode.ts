@@ -2,6 +2,7 @@
 // once. An unset member is null. A list is null only if an option of its field requires null.
 import { type DescField, type DescMessage, ScalarType } from '@bufbuild/protobuf';
 import { type Duration, type Timestamp, timestampDate } from '@bufbuild/protobuf/wkt';
+import { oncePer } from '../platform/runtime/once-per.ts';
 import { enumNames, hasPresence, membersOf } from './schema.ts';
 
 type Init = Readonly<Record<string, any>>;
@@ -19,25 +20,17 @@ interface MemberWriter {
   write: Write | undefined;
 }
 
-const writers = new Map<DescMessage, readonly MemberWriter[]>();
-
-function writerOf(desc: DescMessage): readonly MemberWriter[] {
-  const found = writers.get(desc);
-  if (found) return found;
-  const made = membersOf(desc).map(
-    ({ name, field, rest, outer }): MemberWriter => ({
-      name,
-      local: field.localName,
-      outer: outer?.localName,
-      unset: rest.nullIfEmpty || rest.nullIfUnset ? null : unsetOf(field),
-      isNullIfEmpty: rest.nullIfEmpty,
-      isOmittedIfEmpty: rest.omitIfEmpty,
-      write: writeOf(field),
-    }),
-  );
-  writers.set(desc, made);
-  return made;
-}
+const writerOf = oncePer((desc: DescMessage): readonly MemberWriter[] =>
+  membersOf(desc).map(({ name, field, rest, outer }) => ({
+    name,
+    local: field.localName,
+    outer: outer?.localName,
+    unset: rest.nullIfEmpty || rest.nullIfUnset ? null : unsetOf(field),
+    isNullIfEmpty: rest.nullIfEmpty,
+    isOmittedIfEmpty: rest.omitIfEmpty,
+    write: writeOf(field),
+  })),
+);
 
 export function writeMessage(desc: DescMessage, init: Init): Record<string, unknown> {
   const json: Record<string, unknown> = {};

@@ -12,6 +12,7 @@ import {
   fieldOf,
   hasPresence,
   isOurs,
+  kindOf,
   type Member,
   membersOf,
   restOf,
@@ -376,13 +377,6 @@ interface NumberRules {
 interface Bound {
   case: string | undefined;
   value?: unknown;
-}
-
-type Kind = NonNullable<FieldRules['type']['case']>;
-
-function kindOf<K extends Kind>(rules: FieldRules | undefined, kind: K) {
-  type Own = Extract<FieldRules['type'], { case: K }>['value'];
-  return (rules?.type.case === kind ? rules.type.value : {}) as Partial<Own>;
 }
 
 /**

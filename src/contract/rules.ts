@@ -3,8 +3,9 @@
 // those of the library.
 import { type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
 import { type FieldRules, Ignore } from '../../gen/buf/validate/validate_pb.ts';
+import { countChars } from '../platform/count-chars.ts';
 import type { FieldReason } from '../platform/errors.ts';
-import { allowedNames, enumNames, hasPresence, isOurs, restOf, rulesOf } from './schema.ts';
+import { allowedNames, enumNames, hasPresence, isOurs, kindOf, restOf, rulesOf } from './schema.ts';
 import type { ViolationFacts, Violations } from './violations.ts';
 
 /** Information that the checks need but the message does not contain. */
@@ -38,54 +39,47 @@ function checkOf(desc: DescMessage): CheckMessage {
   };
   known.set(desc, check);
   const hasMask = desc.fields.some(({ name }) => name === 'update_mask');
-  for (const field of desc.fields) checks.push(...toFieldCheck(field, hasMask));
+  for (const field of desc.fields) {
+    const checkField = toFieldCheck(field, hasMask);
+    if (checkField) checks.push(checkField);
+  }
   return check;
 }
 
-function toFieldCheck(field: DescField, hasMask: boolean): CheckMessage[] {
+function toFieldCheck(field: DescField, hasMask: boolean): CheckMessage | undefined {
   const { localName, name } = field;
   const rules = rulesOf(field);
   if (restOf(field).inline) {
     const checkInline = checkOf(field.message!);
     // An update without a mask has no paths to check.
     if (hasMask)
-      return [
-        (message, prefix, report, scope) => {
-          if (scope.mask) checkInline(message[localName] ?? {}, prefix, report, scope);
-        },
-      ];
-    return [
-      (message, prefix, report, { given }) =>
-        checkInline(message[localName] ?? {}, prefix, report, given ? { given } : none),
-    ];
+      return (message, prefix, report, scope) => {
+        if (scope.mask) checkInline(message[localName] ?? {}, prefix, report, scope);
+      };
+    return (message, prefix, report, { given }) =>
+      checkInline(message[localName] ?? {}, prefix, report, given ? { given } : none);
   }
-  if (rules.ignore === Ignore.ALWAYS) return [];
+  if (rules.ignore === Ignore.ALWAYS) return undefined;
   const check = toCheck(field, rules);
-  if (!check && !rules.required) return [];
+  if (!check && !rules.required) return undefined;
   const isEmpty = hasPresence(field) ? (value: unknown) => value === undefined : isZero;
   const ignoresZero = rules.ignore === Ignore.IF_ZERO_VALUE || hasPresence(field);
   const ruleSentence = sentenceOf(rules);
-  return [
-    (message, prefix, report, { given, mask, except }) => {
-      if (except?.includes(name)) return;
-      if (mask && !mask.some((path) => path === name || path.startsWith(`${name}.`))) return;
-      const value = field.oneof ? valueInOneof(message, field) : message[localName];
-      const path = prefix + name;
-      if (isEmpty(value)) {
-        const isGiven = given?.includes(path) ?? false;
-        if (rules.required)
-          return report(
-            path,
-            isGiven ? 'length' : 'required',
-            isGiven && ruleSentence ? ruleSentence : 'must be given',
-          );
-        if (ignoresZero && !(isGiven && value !== undefined)) return;
-      }
-      if (mask && !mask.includes(name) && field.fieldKind === 'message')
-        checkOf(field.message)(value, `${path}.`, report, { mask: innerPathsOf(name, mask) });
-      else check?.(value ?? zeroOf(field), path, report);
-    },
-  ];
+  return (message, prefix, report, { given, mask, except }) => {
+    if (except?.includes(name)) return;
+    if (mask && !mask.some((path) => path === name || path.startsWith(`${name}.`))) return;
+    const value = field.oneof ? valueInOneof(message, field) : message[localName];
+    const path = prefix + name;
+    if (isEmpty(value)) {
+      const isGiven = given?.includes(path) ?? false;
+      if (rules.required)
+        return report(path, isGiven ? 'length' : 'required', isGiven && ruleSentence ? ruleSentence : 'must be given');
+      if (ignoresZero && !(isGiven && value !== undefined)) return;
+    }
+    if (mask && !mask.includes(name) && field.fieldKind === 'message')
+      checkOf(field.message)(value, `${path}.`, report, { mask: innerPathsOf(name, mask) });
+    else check?.(value ?? zeroOf(field), path, report);
+  };
 }
 
 /** The paths of a mask that lie within the named field, without the name of that field. */
@@ -110,7 +104,7 @@ function toCheck(field: DescField, rules: FieldRules): Check | undefined {
   const { form, longText } = restOf(field);
   switch (field.fieldKind) {
     case 'list': {
-      const { minItems = 0n, maxItems = 0n, unique = false, items } = kindOf(rules, 'repeated') ?? {};
+      const { minItems = 0n, maxItems = 0n, unique = false, items } = kindOf(rules, 'repeated');
       const item = field.listKind === 'message' ? toMessageCheck(field.message) : toValueCheck(field, items, { form });
       const [min, max] = [Number(minItems), Number(maxItems) || Infinity];
       return (list: readonly unknown[], path, report) => {
@@ -125,7 +119,7 @@ function toCheck(field: DescField, rules: FieldRules): Check | undefined {
       };
     }
     case 'map': {
-      const { minPairs = 0n, maxPairs = 0n, keys, values } = kindOf(rules, 'map') ?? {};
+      const { minPairs = 0n, maxPairs = 0n, keys, values } = kindOf(rules, 'map');
       const [min, max] = [Number(minPairs), Number(maxPairs) || Infinity];
       const key = keys && toTextCheck(keys, { form });
       const value = field.mapKind === 'message' ? toMessageCheck(field.message) : toValueCheck(field, values, {});
@@ -193,21 +187,13 @@ interface TextWords {
 const controls = /\p{Cc}/u;
 
 function toTextCheck(rules: FieldRules | undefined, { form = '', longText = false }: TextWords): Check {
-  const {
-    minLen = 0n,
-    maxLen = 0n,
-    pattern: source = '',
-    prefix = '',
-    in: allowed = [],
-  } = kindOf(rules, 'string') ?? {};
+  const { minLen = 0n, maxLen = 0n, pattern: source = '', prefix = '', in: allowed = [] } = kindOf(rules, 'string');
   const [min, max] = [Number(minLen), Number(maxLen) || Infinity];
   const pattern = source === '' ? undefined : new RegExp(source, 'u');
   const range = rangeSentence(min, max, 'characters');
   return (text: string, path, report) => {
     if (text.includes('\0') && form === '') return report(path, 'encoding', 'contains a NUL character');
-    // A string with more than twice `max` UTF-16 units is too long, so its characters need not be counted.
-    const isCounted = longText || text.length <= 2 * max;
-    const chars = isCounted && (text.length > max || text.length < 2 * min) ? countChars(text) : text.length;
+    const chars = countChars(text);
     if (chars > max && longText)
       return report(path, 'too_long', `has ${chars} characters, over the limit of ${max}`, {
         limit: max,
@@ -224,13 +210,6 @@ function toTextCheck(rules: FieldRules | undefined, { form = '', longText = fals
   };
 }
 
-/** Length in Unicode code points. */
-function countChars(text: string): number {
-  let count = 0;
-  for (const _ of text) count++;
-  return count;
-}
-
 function rangeSentence(min: number | bigint, max: number | bigint, what: string): string {
   const of = what && ` ${what}`;
   if (max === Infinity) return min === 1 ? 'must not be empty' : `must be at least ${min}${of}`;
@@ -238,12 +217,6 @@ function rangeSentence(min: number | bigint, max: number | bigint, what: string)
 }
 
 function sentenceOf(rules: FieldRules): string {
-  const { minLen = 0n, maxLen = 0n } = kindOf(rules, 'string') ?? {};
+  const { minLen = 0n, maxLen = 0n } = kindOf(rules, 'string');
   return minLen > 0n ? rangeSentence(Number(minLen), Number(maxLen) || Infinity, 'characters') : '';
 }
-
-type Kind = NonNullable<FieldRules['type']['case']>;
-type RulesOf<K extends Kind> = Extract<FieldRules['type'], { case: K }>['value'];
-
-const kindOf = <K extends Kind>(rules: FieldRules | undefined, kind: K) =>
-  rules?.type.case === kind ? (rules.type.value as RulesOf<K>) : undefined;

@@ -18,6 +18,7 @@ import {
   rest_name,
   rest as restOption,
 } from '../../gen/sonant/v1/rest_pb.ts';
+import { oncePer } from '../platform/runtime/once-per.ts';
 
 export interface Endpoint {
   verb: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -84,21 +85,15 @@ export interface Member {
   outer: (DescField & { fieldKind: 'message' }) | undefined;
 }
 
-const knownMembers = new Map<DescMessage, readonly Member[]>();
-
 /** The members of a message in JSON, in the order of its fields. */
-export function membersOf(desc: DescMessage): readonly Member[] {
-  const known = knownMembers.get(desc);
-  if (known) return known;
-  const members = desc.fields.flatMap((field): Member[] => {
+export const membersOf = oncePer((desc: DescMessage): readonly Member[] =>
+  desc.fields.flatMap((field): Member[] => {
     const rest = restOf(field);
     if (rest.hidden || rest.header !== '' || rest.eventId || rest.eventType) return [];
     if (!rest.inline || field.fieldKind !== 'message') return [{ name: field.name, field, rest, outer: undefined }];
     return membersOf(field.message).map((inner) => ({ ...inner, outer: field }));
-  });
-  knownMembers.set(desc, members);
-  return members;
-}
+  }),
+);
 
 interface EnumNames {
   /** The names of all values except the unspecified one. */
@@ -115,23 +110,24 @@ export function allowedNames(desc: DescEnum, rules: FieldRules | undefined): rea
   return refused.length > 0 ? names.filter((name) => !refused.includes(toNumber(name)!)) : names;
 }
 
-const knownEnums = new Map<DescEnum, EnumNames>();
-
 /** The names of the values in JSON: VOICE_ACCESS_PRIVATE is "private". */
-export function enumNames(desc: DescEnum): EnumNames {
-  const known = knownEnums.get(desc);
-  if (known) return known;
+export const enumNames = oncePer((desc: DescEnum): EnumNames => {
   const prefix = desc.sharedPrefix?.length ?? 0;
   const rows = desc.values
     .filter(({ number }) => number !== 0)
     .map((value) => [getOption(value, rest_name) || value.name.slice(prefix).toLowerCase(), value.number] as const);
   const numbers = new Map(rows);
   const texts = new Map(rows.map(([name, number]) => [number, name]));
-  const names: EnumNames = {
+  return {
     names: rows.map(([name]) => name),
     toNumber: (name) => numbers.get(name),
     toName: (value) => texts.get(value),
   };
-  knownEnums.set(desc, names);
-  return names;
-}
+});
+
+type Kind = NonNullable<FieldRules['type']['case']>;
+type RulesOf<K extends Kind> = Extract<FieldRules['type'], { case: K }>['value'];
+
+/** The rules of this kind, such as those of a string; empty if the field has none of them. */
+export const kindOf = <K extends Kind>(rules: FieldRules | undefined, kind: K) =>
+  (rules?.type.case === kind ? rules.type.value : {}) as Partial<RulesOf<K>>;

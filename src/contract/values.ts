@@ -1,5 +1,6 @@
 // Converts a message to values: an enum value to its name, and an unset field to the default that the proto states.
 import { type DescField, type DescMessage, type Message, ScalarType } from '@bufbuild/protobuf';
+import { oncePer } from '../platform/runtime/once-per.ts';
 import { enumNames, hasPresence, restOf } from './schema.ts';
 
 interface FieldReader {
@@ -10,18 +11,12 @@ interface FieldReader {
   read: ((value: any) => unknown) | undefined;
 }
 
-const known = new Map<DescMessage, readonly FieldReader[]>();
-
-function readersOf(desc: DescMessage): readonly FieldReader[] {
-  const found = known.get(desc);
-  if (found) return found;
-  const readers = desc.fields.map((field): FieldReader => {
+const readersOf = oncePer((desc: DescMessage): readonly FieldReader[] =>
+  desc.fields.map((field) => {
     const { default: unset } = restOf(field);
     return { local: field.localName, unset: unset === '' ? undefined : JSON.parse(unset), read: readOf(field) };
-  });
-  known.set(desc, readers);
-  return readers;
-}
+  }),
+);
 
 /** The values of a message's fields, by local name. An empty string counts as unset, unless the field has presence. */
 export function valuesOf(desc: DescMessage, message: Message): Record<string, unknown> {

@@ -25,7 +25,12 @@ export class Violations {
    * Adds a violation, unless the field, a part of it or a field that contains it already has a violation, which may be
    * the cause.
    */
-  report(field: string, reason: FieldReason, message: string, { allowed, limit, actual }: ViolationFacts = {}): void {
+  report(
+    field: string,
+    reason: FieldReason,
+    message: string,
+    { allowed, limit, actual }: ViolationFacts = {},
+  ): undefined {
     if (this.details.length >= violationsMax || this.has(field)) return;
     this.#note(field);
     this.details.push({ field, reason, message, ...(allowed && { allowed }) });
