@@ -22,5 +22,5 @@ export {
 
 // Protos and OpenAPI
 
-export { anyOfTexts, documentMethod, memberSchema, messageSchema, withNull } from './contract/method-docs.ts';
+export { bodySchema, documentMethod, memberSchema, messageSchema } from './contract/method-docs.ts';
 export { type Endpoint, endpointsOf, enumNames, fieldOf, isOurs } from './contract/schema.ts';

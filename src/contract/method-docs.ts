@@ -142,7 +142,7 @@ function toBody(method: DescMethod, { body, file, inPath }: Endpoint): NonNullab
   });
   const isOptional = members.every(({ field, rest }) => !isRequired(field, rest));
   return {
-    schema: toObject(name, members, { side: 'request', isPartial: isUpdate }),
+    schema: withNull(toObject(name, members, { side: 'request', isPartial: isUpdate })),
     examples: { usual: Object.fromEntries(examples) },
     ...(isOptional && !isUpdate && { isOptional: true }),
   };
@@ -161,7 +161,7 @@ function nullable(schema: Schema): Schema {
 }
 
 /** The schema of a JSON body, in which a member that is not required may also be null, which counts as absent. */
-export function withNull(schema: Schema): Schema {
+function withNull(schema: Schema): Schema {
   const { properties, items, required = [] } = schema as { [name: string]: Schema } & { required?: string[] };
   if (items) return { ...schema, items: withNull(items) };
   if (!properties) return schema;
@@ -290,10 +290,16 @@ function toObject(
 }
 
 /** A request needs one of its texts. Generators take an object with an own `anyOf` for a union, so it is in an `allOf`. */
-export function anyOfTexts(names: readonly string[]): Schema {
+function anyOfTexts(names: readonly string[]): Schema {
   const texts = ['text', 'text_chunks', 'ssml', 'chapters'].filter((name) => names.includes(name));
   return texts.length > 1 ? { allOf: [{ anyOf: texts.map((name) => ({ required: [name] })) }] } : {};
 }
+
+/** Completes the schema of a JSON body: one of its texts is required, and members that are not required may be null. */
+export const bodySchema = (schema: Schema): Schema => ({
+  ...withNull(schema),
+  ...anyOfTexts(Object.keys(schema.properties as object)),
+});
 
 /** The schema of the named field of a message. */
 export const memberSchema = (desc: DescMessage, name: string, side: Side): Schema =>

@@ -10,7 +10,7 @@ import {
 } from '../../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
 import { anonymous, scopesOf } from '../../api.ts';
-import { type Fields, isObject, memberSchema } from '../../contract.ts';
+import { bodySchema, type Fields, isObject, memberSchema } from '../../contract.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
 import { readRequest, speechFields } from '../../speech.ts';
 import { run, stream } from '../http/admission.ts';
@@ -179,7 +179,7 @@ function oneOf(field: string, value: unknown, allowed: readonly string[], violat
 
 const string: Schema = { type: 'string' };
 const schemaOf = (name: string) => memberSchema(SynthesizeSpeechRequestSchema, name, 'request');
-const speechSchema: Schema = {
+const speechSchema = bodySchema({
   title: 'OpenAiSpeech',
   type: 'object',
   required: ['input'],
@@ -196,7 +196,7 @@ const speechSchema: Schema = {
     stream_format: text('Audio, or events with audio.', { enum: ['audio', 'sse'], default: 'audio' }),
     ...Object.fromEntries(sameFields.map((name) => [name, schemaOf(name)])),
   },
-};
+});
 const usual = { tag: 'OpenAI', bearer: 'key', isOpenAi: true } as const;
 const listing = { ...usual, scopes: scopesOf(listVoices), failures: [] } as const;
 

@@ -1,7 +1,6 @@
 // GET /openapi.json: an OpenAPI 3.1 document (https://spec.openapis.org/oas/v3.1.0), built from the documentation of
 // the registered routes. Schemas with a title and failure responses appear once, under components.
 import type { FastifyInstance } from 'fastify';
-import { withNull } from '../../../contract.ts';
 import { apiVersion } from '../../net/headers.ts';
 import { contentTypes, type StaticFile, sendStaticFile, toStaticFile } from '../../net/static-file.ts';
 import { failureExamples, toFailureAnswers } from '../documented-failures.ts';
@@ -153,7 +152,7 @@ const toRequestBody = ({ schema, examples, form, file, isOptional }: RouteBody) 
   required: !isOptional,
   ...(file && { description: file.description }),
   content: {
-    ...(schema && { 'application/json': { schema: withNull(schema), examples: toExamples(examples) } }),
+    ...(schema && { 'application/json': { schema, examples: toExamples(examples) } }),
     ...(form && { [form.type]: { schema: form.schema, example: form.example } }),
     ...(file && Object.fromEntries(file.types.map((type) => [type, toFileContent(type, file.examples[type])]))),
   },

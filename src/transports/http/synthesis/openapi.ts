@@ -9,7 +9,7 @@ import {
 } from '../../../../gen/sonant/v1/speech_pb.ts';
 import { scopesOf } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
-import { anyOfTexts, messageSchema } from '../../../contract.ts';
+import { bodySchema, messageSchema } from '../../../contract.ts';
 import { speechFields } from '../../../speech.ts';
 import type { ReplyHeaderName } from '../documented-headers.ts';
 import { idempotencyKeyCharsMax } from '../http-limits.ts';
@@ -45,11 +45,7 @@ export const speechSchema = (
   title: string,
   properties: Readonly<Record<string, Schema>>,
   description?: string,
-): Schema => ({
-  ...objectSchema(title, properties, description),
-  required: ['voice_id'],
-  ...anyOfTexts(Object.keys(properties)),
-});
+): Schema => bodySchema({ ...objectSchema(title, properties, description), required: ['voice_id'] });
 const speechRequestSchema = speechSchema('SpeechRequest', speechSchemas);
 
 export const exampleAudioId = 'aud_01JD3Q8S6V5W2K9YB4XJ7M0C3F6H';

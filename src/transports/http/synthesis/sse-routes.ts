@@ -33,15 +33,16 @@ import { readEventBody, readEventQuery } from './speech-over-http.ts';
 // The OpenAPI documentation of speech as Server-Sent Events.
 
 const { streamSpeech } = SpeechService.method;
-const { captions: _, ...streamSchemas } = fieldSchemas;
+const { captions: _, ...withoutCaptions } = fieldSchemas;
 
+const streamSchemas: Readonly<Record<string, Schema>> = {
+  ...withoutCaptions,
+  return_format: memberSchema(StreamSpeechRequestSchema, 'return_format', 'request'),
+  method: { ...fieldSchemas.method, description: 'The only value.', enum: ['streaming'], default: 'streaming' },
+};
 const streamRequestSchema = speechSchema(
   'StreamRequest',
-  {
-    ...streamSchemas,
-    return_format: memberSchema(StreamSpeechRequestSchema, 'return_format', 'request'),
-    method: { ...streamSchemas.method, description: 'The only value.', enum: ['streaming'], default: 'streaming' },
-  },
+  streamSchemas,
   'Like SpeechRequest; `text` is a single chunk, and `method` may be omitted.',
 );
 
@@ -93,7 +94,7 @@ const streamByQueryDocs: RouteDocs = {
   ...streamDocs,
   id: 'streamSpeechByQuery',
   summary: 'Stream speech as events, by query',
-  parameters: Object.entries(streamRequestSchema.properties as Readonly<Record<string, Schema>>)
+  parameters: Object.entries(streamSchemas)
     .map<Parameter>(([name, schema]) => ({
       in: 'query',
       name,
