@@ -11,12 +11,11 @@ import {
 } from '../../gen/sonant/v1/lexicon_pb.ts';
 import { VoiceAccessSchema, VoiceOwnerSchema } from '../../gen/sonant/v1/voice_pb.ts';
 import { checkLexicon, type LexiconManagement, type StoredLexicon } from '../library.ts';
-import { toLanguageCode } from '../platform/language-code.ts';
 import { inSteps } from '../platform/runtime/steps.ts';
 import { ownerOf, type Voices } from '../speech.ts';
 import type { LexiconEntry } from '../text.ts';
 import { actorOf, type Call } from './call.ts';
-import { pageOf, toEnum, toPage, toTime } from './messages.ts';
+import { pageOf, readLanguageCode, toEnum, toPage, toTime } from './messages.ts';
 import { checked, type Handlers } from './service-handlers.ts';
 
 export function createLexiconHandlers(management: LexiconManagement, { findCurrent }: Pick<Voices, 'findCurrent'>) {
@@ -32,10 +31,8 @@ export function createLexiconHandlers(management: LexiconManagement, { findCurre
       },
     ),
     getLexicon: checked(
-      ({ languageCode }: GetLexiconRequest, _call, violations) => {
-        if (languageCode !== '' && toLanguageCode(languageCode) === undefined)
-          violations.report('language_code', 'format', 'must be a BCP-47 language code such as en-US');
-      },
+      ({ languageCode }: GetLexiconRequest, _call, violations) =>
+        void readLanguageCode(languageCode, 'language_code', violations),
       async ({ lexiconId }, call) => {
         const lexicon = await findCurrent(() => management.find(lexiconId, call.caller));
         return { lexicon: toLexicon(lexicon, call, lexicon.entries()) };

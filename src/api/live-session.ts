@@ -3,7 +3,7 @@
 // once. After `interrupted`, no output of earlier turns is sent.
 import type { FormatName } from '../audio.ts';
 import { countChars } from '../platform/count-chars.ts';
-import { Failure, type FieldViolation } from '../platform/errors.ts';
+import { Failure, invalidField } from '../platform/errors.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import { atOnce, inSteps } from '../platform/runtime/steps.ts';
 import { FileOfTurns, LiveTurn, type SpeechEvent, type SpeechRequest } from '../speech.ts';
@@ -262,7 +262,8 @@ export class LiveSession {
 
   #endTurn(): void {
     clearTimeout(this.#pause);
-    if (this.#half !== '') throw invalidText('ends with an unpaired surrogate; send valid Unicode');
+    if (this.#half !== '')
+      throw invalidField('text', 'encoding', 'ends with an unpaired surrogate; send valid Unicode');
     this.#open?.text.end();
     this.#open = undefined;
   }
@@ -272,8 +273,9 @@ export class LiveSession {
     const text = this.#half + given;
     this.#half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? '';
     const whole = text.slice(0, text.length - this.#half.length);
-    if (!whole.isWellFormed()) throw invalidText('contains an unpaired surrogate; send valid Unicode');
-    if (whole.includes('\0')) throw invalidText('contains a NUL character');
+    if (!whole.isWellFormed())
+      throw invalidField('text', 'encoding', 'contains an unpaired surrogate; send valid Unicode');
+    if (whole.includes('\0')) throw invalidField('text', 'encoding', 'contains a NUL character');
     if (whole === '') return;
     if (this.#noticeChars > liveNoticeCharsMax) {
       const [limit, actual] = [liveNoticeCharsMax, this.#noticeChars];
@@ -313,12 +315,8 @@ export class LiveSession {
   }
 
   #interrupt({ playedMs, turn: heard }: { playedMs?: number | undefined; turn?: number | undefined }): void {
-    if (heard !== undefined && heard >= this.#turnCount) {
-      const details: FieldViolation[] = [
-        { field: 'turn', reason: 'unknown', message: 'must be a turn that has started' },
-      ];
-      throw new Failure('invalid_request', { details });
-    }
+    if (heard !== undefined && heard >= this.#turnCount)
+      throw invalidField('turn', 'unknown', 'must be a turn that has started');
     const known = [...this.#spoken, ...this.#turns];
     // Ignores a turn that has already been interrupted or played, because a client may send an interrupt twice.
     if (heard !== undefined && !known.some(({ index }) => index === heard)) return;
@@ -363,5 +361,3 @@ const toMark = (turn: number, { type, kind, name, seconds }: SpeechEvent<'mark'>
 });
 
 const invalid = (message: string) => new Failure('invalid_request', { message });
-const invalidText = (message: string) =>
-  new Failure('invalid_request', { details: [{ field: 'text', reason: 'encoding', message }] });

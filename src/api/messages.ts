@@ -6,6 +6,7 @@ import type { DescMessage, Message } from '@bufbuild/protobuf';
 import type { GenEnum } from '@bufbuild/protobuf/codegenv2';
 import { type FieldMask, timestampFromDate } from '@bufbuild/protobuf/wkt';
 import { enumNames, isOurs, type Violations } from '../contract.ts';
+import { toLanguageCode } from '../platform/language-code.ts';
 import { cursorCharsMax, pageSizeDefault, updatePathsMax } from './call-limits.ts';
 
 /** The enum value with this name: `VoiceStatus.READY` for "ready". */
@@ -23,6 +24,13 @@ export const defined = <T extends object>(fields: T) => fields as { [Name in key
 
 export const unlessEmpty = <T>(items: readonly T[] | undefined): readonly T[] | undefined =>
   items?.length ? items : undefined;
+
+/** The language code in canonical BCP-47. An empty or invalid code becomes empty. */
+export function readLanguageCode(given: string, field: string, violations: Violations): string {
+  const code = given === '' ? '' : toLanguageCode(given);
+  if (code === undefined) violations.report(field, 'format', 'must be a BCP-47 language code such as en-US');
+  return code ?? '';
+}
 
 /** The distinct paths of an update mask, or an empty set if the mask is invalid. */
 export function pathsOf(desc: DescMessage, mask: FieldMask | undefined, violations: Violations): ReadonlySet<string> {

@@ -13,7 +13,7 @@ import {
 } from '../../gen/sonant/v1/model_pb.ts';
 import type { Engine } from '../engines.ts';
 import { type InstallableModel, type ModelInstalls, type ModelRow, modelOfVoice } from '../library.ts';
-import { Failure } from '../platform/errors.ts';
+import { Failure, invalidField } from '../platform/errors.ts';
 import type { OfferedVoice, Voices } from '../speech.ts';
 import type { Call } from './call.ts';
 import { modelWatchMs } from './call-limits.ts';
@@ -72,7 +72,7 @@ export function createModelHandlers({ installs, engines, voices }: ModelHandlers
       const { row, isInstalled } = await installs.find(name);
       if (row.commercial === false && !isInstalled && !acceptLicence) {
         const message = `must be true: the licence of ${name} (${row.licence ?? 'not known'}) does not allow commercial use`;
-        throw new Failure('invalid_request', { details: [{ field: 'accept_licence', reason: 'required', message }] });
+        throw invalidField('accept_licence', 'required', message);
       }
       return { model: await describe(await installs.install(name, call.caller.actorName), call) };
     },

@@ -21,11 +21,11 @@ import type { Cloning, Engine } from '../engines.ts';
 import { textsOf, type VoiceFields, type VoiceManagement } from '../library.ts';
 import { countChars } from '../platform/count-chars.ts';
 import { Failure, type FieldViolation, hasReason } from '../platform/errors.ts';
-import { isSpokenBy, toLanguageCode } from '../platform/language-code.ts';
+import { isSpokenBy } from '../platform/language-code.ts';
 import { type OfferedVoice, ownerOf, type StoredVoice, speechFields, type Voices } from '../speech.ts';
 import { actorOf, type Call } from './call.ts';
 import { voiceFilterCharsMax, voicesPerTurn } from './call-limits.ts';
-import { defined, nameOf, pageOf, pathsOf, toEnum, toPage, toTime, unlessEmpty } from './messages.ts';
+import { defined, nameOf, pageOf, pathsOf, readLanguageCode, toEnum, toPage, toTime, unlessEmpty } from './messages.ts';
 import { checked, type Handlers } from './service-handlers.ts';
 
 export interface VoiceHandlersOptions {
@@ -60,10 +60,8 @@ export function createVoiceHandlers({ voices, engines, management }: VoiceHandle
   return {
     listVoices: checked(
       ({ languageCode: given, engine, text, limit, cursor }: ListVoicesRequest, _call, violations) => {
-        const languageCode = given === '' ? '' : toLanguageCode(given);
-        if (languageCode === undefined)
-          violations.report('language_code', 'format', 'must be a BCP-47 language code such as en-US');
-        const isWanted = toPredicate({ languageCode: languageCode ?? '', engine, text });
+        const languageCode = readLanguageCode(given, 'language_code', violations);
+        const isWanted = toPredicate({ languageCode, engine, text });
         return { isWanted, page: pageOf({ limit, cursor }, ['voices', given, engine, text], violations) };
       },
       async (_message, call, { isWanted, page }) => {
@@ -261,30 +259,20 @@ interface VoiceFilter {
   text: string;
 }
 
-/**
- * Parses a filter into a predicate; an empty string matches all voices. `names` are the names of the fields in the API.
- * Violations are added to `violations`.
- */
+/** Parses the filter of a vendor's list, whose fields have these names. Throws a Failure if it has violations. */
 export function parseVoiceFilter(
-  { languageCode, engine, text }: VoiceFilter,
+  { languageCode: given, text }: Omit<VoiceFilter, 'engine'>,
   names: { text: string; languageCode?: string },
-  violations: FieldViolation[],
+  violations: Violations,
 ): (offered: OfferedVoice) => boolean {
-  let tooLong: { limit: number; actual: number } | undefined;
-  for (const [field, given] of Object.entries({ engine, [names.text]: text })) {
-    const actual = countChars(given);
-    if (actual <= voiceFilterCharsMax) continue;
-    tooLong ??= { limit: voiceFilterCharsMax, actual };
-    const message = `has ${actual} characters, over the limit of ${voiceFilterCharsMax}`;
-    violations.push({ field, reason: 'too_long', message });
+  const [limit, actual] = [voiceFilterCharsMax, countChars(text)];
+  if (actual > limit) {
+    const message = `has ${actual} characters, over the limit of ${limit}`;
+    violations.report(names.text, 'too_long', message, { limit, actual });
   }
-  const code = languageCode === '' ? '' : toLanguageCode(languageCode);
-  if (code === undefined) {
-    const message = 'must be a BCP-47 language code such as en-US';
-    violations.push({ field: names.languageCode ?? 'language_code', reason: 'format', message });
-  }
-  if (violations.length > 0) throw new Failure('invalid_request', { details: violations, ...tooLong });
-  return toPredicate({ languageCode: code!, engine, text });
+  const languageCode = readLanguageCode(given, names.languageCode ?? '', violations);
+  violations.throwIfAny();
+  return toPredicate({ languageCode, engine: '', text });
 }
 
 function toPredicate({ languageCode, engine, text }: VoiceFilter): (offered: OfferedVoice) => boolean {

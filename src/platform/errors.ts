@@ -179,6 +179,10 @@ export class Failure extends Error {
   }
 }
 
+/** The failure of a request with one invalid field. */
+export const invalidField = (field: string, reason: FieldReason, message: string): Failure =>
+  new Failure('invalid_request', { details: [{ field, reason, message }] });
+
 /** Wait in seconds before a retry, if the failure states no wait. */
 const retrySecondsDefault = 1;
 

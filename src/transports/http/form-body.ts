@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { Busboy } from '@fastify/busboy';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Failure } from '../../platform/errors.ts';
+import { Failure, invalidField } from '../../platform/errors.ts';
 import { uploadArrivalMs, uploadBytesMax } from '../../platform/net/request-limits.ts';
 import { ownTurn } from '../../platform/runtime/steps.ts';
 import { readBody } from '../net/request-body.ts';
@@ -50,8 +50,6 @@ export function readForms(scope: FastifyInstance, names: FormNames): void {
 function parseForm(bytes: Uint8Array, type: string, { fileNames, textNames }: FormNames): Promise<FormBody> {
   const form = new FormBody();
   const broken = (message: string, cause?: unknown) => new Failure('invalid_request', { message }, cause);
-  const twice = (field: string) =>
-    new Failure('invalid_request', { details: [{ field, reason: 'conflict', message: 'must be given once' }] });
   return new Promise((resolve, giveUp) => {
     let isOver = false;
     const reject = (failure: Failure) => {
@@ -74,7 +72,7 @@ function parseForm(bytes: Uint8Array, type: string, { fileNames, textNames }: Fo
     const pending: Promise<void>[] = [];
     const keep = (name: string, bytes: Buffer) => {
       if (fileNames.includes(name)) {
-        if (form.files.has(name)) reject(twice(name));
+        if (form.files.has(name)) reject(invalidField(name, 'conflict', 'must be given once'));
         form.files.set(name, bytes);
         return;
       }

@@ -3,8 +3,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { VoiceUser } from '../../accounts.ts';
 import { type Api, parseVoiceFilter } from '../../api.ts';
-import type { Fields } from '../../contract.ts';
-import { Failure, type FieldViolation } from '../../platform/errors.ts';
+import { type Fields, Violations } from '../../contract.ts';
 import type { OfferedVoice } from '../../speech.ts';
 
 export const toNamedVoices = <Offered extends OfferedVoice>(offered: Offered) =>
@@ -15,14 +14,13 @@ export function choose<T>(
   given: Fields,
   field: string,
   choices: Readonly<Record<string, T>>,
-  faults: FieldViolation[],
+  violations: Violations,
 ): T | undefined {
   const value = given[field] ?? '';
   if (value === '') return undefined;
   if (typeof value === 'string' && Object.hasOwn(choices, value)) return choices[value];
   const allowed = Object.keys(choices);
-  faults.push({ field, reason: 'enum', message: `must be one of ${allowed.join(', ')}`, allowed });
-  return undefined;
+  return violations.report(field, 'enum', `must be one of ${allowed.join(', ')}`, { allowed });
 }
 
 /** For whom voices are listed. */
@@ -62,18 +60,18 @@ export function pageOfVoices(
   sizeDefault: number,
   ids: readonly unknown[] = [],
 ) {
-  const violations: FieldViolation[] = [];
+  const violations = new Violations();
   const take = (name: string | undefined) => {
     const value = name === undefined ? '' : (query[name] ?? '');
     if (typeof value === 'string') return value;
-    violations.push({ field: name!, reason: 'type', message: 'must be given once' });
+    violations.report(name!, 'type', 'must be given once');
     return '';
   };
   const size = Number(take(names.size) || sizeDefault);
   if (!(Number.isInteger(size) && size >= 1 && size <= pageSizeMax))
-    violations.push({ field: names.size, reason: 'range', message: `must be 1 to ${pageSizeMax}` });
+    violations.report(names.size, 'range', `must be 1 to ${pageSizeMax}`);
   const after = take(names.after);
-  const wanted = { languageCode: take(names.languageCode), engine: '', text: take(names.text) };
+  const wanted = { languageCode: take(names.languageCode), text: take(names.text) };
   const isWanted = parseVoiceFilter(wanted, names, violations);
   const found = ready.flatMap((offered) =>
     // An alias is matched by its own name, not by the other names of its voice.
@@ -82,9 +80,8 @@ export function pageOfVoices(
     ),
   );
   const last = found.findIndex(({ id }) => id === after);
-  if (after !== '' && last < 0)
-    violations.push({ field: names.after, reason: 'unknown', message: 'must be the id of a voice from this list' });
-  if (violations.length > 0) throw new Failure('invalid_request', { details: violations });
+  if (after !== '' && last < 0) violations.report(names.after, 'unknown', 'must be the id of a voice from this list');
+  violations.throwIfAny();
   const rest = found.slice(last + 1);
   const page = rest.slice(0, size);
   const hasMore = page.length < rest.length;

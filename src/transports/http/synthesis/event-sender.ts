@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { SpeechService } from '../../../../gen/sonant/v1/speech_pb.ts';
 import type { Accounts } from '../../../accounts.ts';
 import { type Api, scopesOf } from '../../../api.ts';
-import { Failure } from '../../../platform/errors.ts';
+import { Failure, invalidField } from '../../../platform/errors.ts';
 import type { SpeechEvent } from '../../../speech.ts';
 import { fromThrown } from '../../net/failure-reply.ts';
 import { type Admission, abortOnClose, limitReporter } from '../admission.ts';
@@ -168,8 +168,7 @@ const headersOf = (request: FastifyRequest, info: SpeechEvent<'info'>, { ignored
   return { ...headers, ...resultHeaders(info), ...linkHeaders(info), ...ignoredHeaders(request, ignored) };
 };
 
-const badEventId = (message: string) =>
-  new Failure('invalid_request', { details: [{ field: 'Last-Event-ID', reason: 'format', message }] });
+const badEventId = (message: string) => invalidField('Last-Event-ID', 'format', message);
 
 /** The number of the event after the last event that the client received. */
 function nextOf({ headers }: FastifyRequest, audioId: string): number {

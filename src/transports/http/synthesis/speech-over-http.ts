@@ -7,7 +7,7 @@ import { type LiveEvent, roundSeconds } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
 import type { Clip } from '../../../clips.ts';
 import { type Fields, Reading, readQuery, toViolation } from '../../../contract.ts';
-import { Failure, type FieldViolation } from '../../../platform/errors.ts';
+import { type FieldViolation, invalidField } from '../../../platform/errors.ts';
 import { type CaptionKind, readRequest, type SpeechEvent, type SpeechRequest, toRequest } from '../../../speech.ts';
 import { headerText, manifestLink } from '../../net/headers.ts';
 import type { ReplyHeaderName } from '../documented-headers.ts';
@@ -148,5 +148,5 @@ export function parseIdempotencyKey(given: string | string[] | undefined): strin
   const key = String(given);
   if (/^[ -~]+$/.test(key) && key.length <= idempotencyKeyCharsMax) return key;
   const message = `must be 1 to ${idempotencyKeyCharsMax} printable ASCII characters`;
-  throw new Failure('invalid_request', { details: [{ field: 'Idempotency-Key', reason: 'format', message }] });
+  throw invalidField('Idempotency-Key', 'format', message);
 }

@@ -2,7 +2,7 @@
 // `cancel`, only `done` follows.
 
 import type { Fields } from '../../../contract.ts';
-import { Failure, type FieldReason, shorten } from '../../../platform/errors.ts';
+import { Failure, invalidField, shorten } from '../../../platform/errors.ts';
 import { contextIdCharsMax } from '../../http/http-limits.ts';
 import { fromThrown } from '../../net/failure-reply.ts';
 import {
@@ -50,7 +50,7 @@ export function createCartesiaProtocol(
     }
     if (known?.isOver) return;
     const { writer, inputs } = known ?? open(contextId, parseGeneration(message));
-    if (typeof transcript !== 'string') throw violation('transcript', 'type', 'must be a string');
+    if (typeof transcript !== 'string') throw invalidField('transcript', 'type', 'must be a string');
     if (transcript !== '') {
       const text = writer.takesPhrases ? toPhrase(transcript) : transcript;
       writer.addText(text);
@@ -88,9 +88,9 @@ export function createCartesiaProtocol(
       const { context_id: contextId } = message;
       try {
         if (typeof contextId !== 'string' || contextId === '')
-          throw violation('context_id', 'required', 'must name the context');
+          throw invalidField('context_id', 'required', 'must name the context');
         if (contextId.length > contextIdCharsMax)
-          throw violation('context_id', 'length', `must have at most ${contextIdCharsMax} characters`);
+          throw invalidField('context_id', 'length', `must have at most ${contextIdCharsMax} characters`);
         if (message.cancel === true) contexts.get(contextId)?.cancel();
         else generate(contextId, message);
       } catch (error) {
@@ -101,9 +101,6 @@ export function createCartesiaProtocol(
     },
   };
 }
-
-const violation = (field: string, reason: FieldReason, message: string) =>
-  new Failure('invalid_request', { details: [{ field, reason, message }] });
 
 function createWriter(contextId: string, generation: Generation, requestId: string): CartesiaWriter {
   const asked = new Set<number>();

@@ -7,8 +7,8 @@ import { SpeechService } from '../../../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../../../gen/sonant/v1/voice_pb.ts';
 import type { LiveEvent, LiveInput } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
-import { type Fields, isObject } from '../../../contract.ts';
-import { Failure, type FieldViolation } from '../../../platform/errors.ts';
+import { type Fields, isObject, Violations } from '../../../contract.ts';
+import { Failure, invalidField } from '../../../platform/errors.ts';
 import { type OfferedVoice, ownerOf } from '../../../speech.ts';
 import { anyKeyOf, run, stream } from '../../http/admission.ts';
 import { sendPieces } from '../../http/body-writer.ts';
@@ -53,9 +53,9 @@ function addCartesiaVoiceRoutes(app: FastifyInstance, options: RouteTools): void
     const id = idOf(request);
     const { fields, ignored } = sortFields(fieldsOf(request), ['name', 'description', 'gender'], false);
     const { gender: _, ...texts } = fields;
-    const details: FieldViolation[] = [];
-    const gender = choose(fields, 'gender', genders, details);
-    if (details.length > 0) throw new Failure('invalid_request', { details });
+    const violations = new Violations();
+    const gender = choose(fields, 'gender', genders, violations);
+    violations.throwIfAny();
     const changed = await run(request, reply, updateVoice, async (call) => {
       const { voice } = await voices.getVoice(call, id);
       const labels = gender && { labels: { ...voice.labels, gender } };
@@ -108,10 +108,10 @@ const toCartesiaVoice = ({ id, voice, kept }: NamedVoice, { caller, previewUrl }
 });
 
 function toVoicePage(ready: readonly OfferedVoice[], query: Fields, viewer: Viewer) {
-  const details: FieldViolation[] = [];
-  const gender = choose(query, 'gender', genders, details);
-  const isOwner = choose(query, 'is_owner', { true: true, false: false }, details);
-  if (details.length > 0) throw new Failure('invalid_request', { details });
+  const violations = new Violations();
+  const gender = choose(query, 'gender', genders, violations);
+  const isOwner = choose(query, 'is_owner', { true: true, false: false }, violations);
+  violations.throwIfAny();
   const matching = ready.filter(
     ({ voice, kept }) =>
       (gender ?? voice.labels.gender) === voice.labels.gender &&
@@ -153,12 +153,8 @@ export function addCartesiaRoutes(app: FastifyInstance, options: RouteTools): vo
 
   const begin = (request: FastifyRequest, reply: FastifyReply) => {
     const generation = parseGeneration(fieldsOf(request));
-    if (generation.transcript.trim() === '') {
-      const details: FieldViolation[] = [
-        { field: 'transcript', reason: 'blank', message: 'must contain more than white space' },
-      ];
-      throw new Failure('invalid_request', { details });
-    }
+    if (generation.transcript.trim() === '')
+      throw invalidField('transcript', 'blank', 'must contain more than white space');
     checkTextFits([{ text: generation.transcript }], request, 'Use the WebSocket');
     const events = stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputsOf(generation)));
     return { generation, events };
@@ -194,13 +190,13 @@ const tokenSecondsMax = 3600;
 /** The number of seconds for which the token is to be valid. */
 function readTokenRequest({ expires_in, grants }: Fields): number {
   const seconds = expires_in ?? tokenSecondsDefault;
-  const details: FieldViolation[] = [];
+  const violations = new Violations();
   if (isObject(grants) && grants.tts !== true)
-    details.push({ field: 'grants.tts', reason: 'enum', message: 'must be true, because a token is only for speech' });
+    violations.report('grants.tts', 'enum', 'must be true, because a token is only for speech');
   const isValid = Number.isInteger(seconds) && Number(seconds) >= 1 && Number(seconds) <= tokenSecondsMax;
   const message = `must be a whole number of seconds from 1 to ${tokenSecondsMax}`;
-  if (!isValid) details.push({ field: 'expires_in', reason: 'range', message });
-  if (details.length > 0) throw new Failure('invalid_request', { details });
+  if (!isValid) violations.report('expires_in', 'range', message);
+  violations.throwIfAny();
   return Number(seconds);
 }
 

@@ -12,7 +12,7 @@
 //     {"context_id","keep_alive":true}
 
 import { type Fields, isObject } from '../../../contract.ts';
-import { Failure } from '../../../platform/errors.ts';
+import { type Failure, invalidField } from '../../../platform/errors.ts';
 import { contextIdCharsMax } from '../../http/http-limits.ts';
 import { fromThrown } from '../../net/failure-reply.ts';
 import {
@@ -198,5 +198,4 @@ function readVoices({ voices }: Fields, firstVoiceId: string | undefined): strin
   throw invalid('voices', 'must be a list of ids of voices');
 }
 
-const invalid = (field: string, message: string) =>
-  new Failure('invalid_request', { details: [{ field, reason: 'type', message }] });
+const invalid = (field: string, message: string) => invalidField(field, 'type', message);

@@ -1,7 +1,6 @@
 // Voices in ElevenLabs's format, and the filters and orders of GET /v2/voices.
 
-import type { Fields } from '../../../contract.ts';
-import { Failure, type FieldViolation } from '../../../platform/errors.ts';
+import { type Fields, Violations } from '../../../contract.ts';
 import { type OfferedVoice, ownerOf } from '../../../speech.ts';
 import { choose, type NamedVoice, pageOfVoices, toNamedVoices, type Viewer } from '../named-voices.ts';
 
@@ -66,12 +65,12 @@ export const voicePageQuery = [...Object.values(pageNames), ...Object.keys(label
 
 /** Voices that match `search` and the filters. The page token is the last voice of the previous page. */
 export function toVoicePage(ready: readonly OfferedVoice[], query: Fields, viewer: Viewer): Fields {
-  const details: FieldViolation[] = [];
-  const owners = choose(query, 'voice_type', voiceTypes, details);
-  const kind = choose<string>(query, 'category', categories, details);
-  const order = choose(query, 'sort', orders, details);
-  const sign = choose(query, 'sort_direction', { asc: 1, desc: -1 }, details) ?? 1;
-  if (details.length > 0) throw new Failure('invalid_request', { details });
+  const violations = new Violations();
+  const owners = choose(query, 'voice_type', voiceTypes, violations);
+  const kind = choose<string>(query, 'category', categories, violations);
+  const order = choose(query, 'sort', orders, violations);
+  const sign = choose(query, 'sort_direction', { asc: 1, desc: -1 }, violations) ?? 1;
+  violations.throwIfAny();
   const isWanted = ({ voice, kept }: OfferedVoice) =>
     !unmatched.some((name) => query[name]) &&
     query.high_quality !== 'true' &&

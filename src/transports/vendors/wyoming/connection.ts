@@ -7,8 +7,9 @@ import type { DescMethod } from '@bufbuild/protobuf';
 import { SpeechService } from '../../../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../../../gen/sonant/v1/voice_pb.ts';
 import { type Api, type Call, callerLeft, type LiveEvent, type LiveInput, type RunningCall } from '../../../api.ts';
+import { type Fields, isObject } from '../../../contract.ts';
 import type { Voice } from '../../../engines.ts';
-import { Failure, type FieldViolation, toFailure } from '../../../platform/errors.ts';
+import { Failure, invalidField, toFailure } from '../../../platform/errors.ts';
 import { isSpokenBy, toLanguageCode } from '../../../platform/language-code.ts';
 import { farewellMs } from '../../../platform/net/request-limits.ts';
 import { onAbort } from '../../../platform/runtime/abort.ts';
@@ -17,7 +18,7 @@ import { PushQueue } from '../../../platform/runtime/push-queue.ts';
 import { type SpeechRequest, speechFields } from '../../../speech.ts';
 import { toMessage, type VendorNames } from '../../http/failure-sentences.ts';
 import { readStart } from '../speech-contexts.ts';
-import { FrameReader, isObject, toFrame, type WyomingData, type WyomingEvent, wyomingIdleMs } from './frames.ts';
+import { FrameReader, toFrame, type WyomingEvent, wyomingIdleMs } from './frames.ts';
 
 const wyomingRateHz = 24_000;
 
@@ -28,17 +29,16 @@ interface VoiceChoice {
   isSsml: boolean;
 }
 
-function textOf({ text }: WyomingData): string {
+function textOf({ text }: Fields): string {
   if (typeof text === 'string') return text;
-  throw violation({ field: 'text', reason: 'type', message: 'must be a string' });
+  throw invalidField('text', 'type', 'must be a string');
 }
 
-function choiceOf({ voice, text_format: format = null }: WyomingData): VoiceChoice {
+function choiceOf({ voice, text_format: format = null }: Fields): VoiceChoice {
   if (format !== null && format !== 'text' && format !== 'ssml')
-    throw violation({ field: 'text_format', reason: 'enum', message: 'must be text or ssml' });
+    throw invalidField('text_format', 'enum', 'must be text or ssml');
   const { name = null, language = null } = isObject(voice) ? voice : {};
-  if (name !== null && typeof name !== 'string')
-    throw violation({ field: 'voice.name', reason: 'type', message: 'must be a string' });
+  if (name !== null && typeof name !== 'string') throw invalidField('voice.name', 'type', 'must be a string');
   const languageCode = language === null ? undefined : languageOf(language);
   return { name: name || undefined, languageCode, isSsml: format === 'ssml' };
 }
@@ -47,11 +47,7 @@ function choiceOf({ voice, text_format: format = null }: WyomingData): VoiceChoi
 function languageOf(given: unknown): string {
   const code = typeof given === 'string' ? toLanguageCode(given.replaceAll('_', '-')) : undefined;
   if (code !== undefined) return code;
-  throw violation({
-    field: 'voice.language',
-    reason: 'format',
-    message: 'must be a BCP-47 language code such as en-US',
-  });
+  throw invalidField('voice.language', 'format', 'must be a BCP-47 language code such as en-US');
 }
 
 /** The start of live speech in the chosen voice. Throws a Failure if no voice matches. */
@@ -74,8 +70,6 @@ function toStart({ name, languageCode, isSsml }: VoiceChoice, voices: readonly V
     markup: isSsml ? 'ssml' : undefined,
   });
 }
-
-const violation = (fault: FieldViolation) => new Failure('invalid_request', { details: [fault] });
 
 export interface ConnectionOptions {
   api: Pick<Api, 'runner' | 'live' | 'voices'>;
@@ -177,7 +171,7 @@ export class WyomingConnection {
     await this.#send('info', toInfo(ready.map(({ voice }) => voice)));
   }
 
-  async #speakWhole(data: WyomingData): Promise<void> {
+  async #speakWhole(data: Fields): Promise<void> {
     const choice = choiceOf(data);
     const inputs = new PushQueue<LiveInput>();
     inputs.push({ type: 'text', text: textOf(data) });
@@ -185,7 +179,7 @@ export class WyomingConnection {
     await this.#speak(choice, inputs);
   }
 
-  async #speakStreamed(data: WyomingData): Promise<void> {
+  async #speakStreamed(data: Fields): Promise<void> {
     const choice = choiceOf(data);
     const inputs = new PushQueue<LiveInput>();
     this.#streamed = inputs;

@@ -1,14 +1,13 @@
 // Events of the Wyoming protocol as bytes: a line of JSON, followed by further data (a JSON object that overrides the
 // data in the line) and a payload. The line states the lengths of both:
 //     {"type":"synthesize","data":{...},"data_length":N,"payload_length":M}\n<N bytes><M bytes>
+import { type Fields, isObject } from '../../../contract.ts';
 import { Failure } from '../../../platform/errors.ts';
-
-export type WyomingData = Readonly<Record<string, unknown>>;
 
 /** An event without its payload, which no supported event uses. */
 export interface WyomingEvent {
   type: string;
-  data: WyomingData;
+  data: Fields;
 }
 
 interface Header extends WyomingEvent {
@@ -85,7 +84,7 @@ function toHeader(line: Buffer): Header {
   };
 }
 
-function toObject(bytes: Buffer, what: string): WyomingData {
+function toObject(bytes: Buffer, what: string): Fields {
   try {
     const given: unknown = JSON.parse(utf8.decode(bytes));
     if (isObject(given)) return given;
@@ -94,9 +93,6 @@ function toObject(bytes: Buffer, what: string): WyomingData {
   }
   throw invalid(`The ${what} of an event must be a JSON object.`);
 }
-
-export const isObject = (value: unknown): value is WyomingData =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function toSize(what: string, given: unknown = 0, bytesMax: number): number {
   const size = given ?? 0;
