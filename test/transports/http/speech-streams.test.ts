@@ -3,11 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Failure } from '../../../src/platform/errors.ts';
 import type { SpeechEvent } from '../../../src/speech/speech-events.ts';
 import { eventBytesMax, eventBytesPerStreamMax } from '../../../src/transports/http/http-limits.ts';
-import {
-  ResumableStreams,
-  type StreamEvent,
-  type StreamFailed,
-} from '../../../src/transports/http/synthesis/resumable-stream.ts';
+import { ResumableStreams, type StreamEvent } from '../../../src/transports/http/synthesis/resumable-stream.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -52,18 +48,13 @@ function openStream(
     abort: (reason: unknown) => {
       done.aborted = reason;
     },
-    toFailed: (error: unknown, chunkIndex: number): StreamFailed => ({
-      type: 'failed',
-      failure: error as Failure,
-      chunkIndex,
-      requestId: 'req',
-    }),
+    requestId: 'req',
   };
   const stream = streams.open({ audioId: id, voiceIds: ['ada'], holders: [holder], begun: [soundOf(bytes)], source });
   return { stream, done };
 }
 
-const reader = () => ({ leave: vi.fn() });
+const reader = () => vi.fn();
 const readAll = async (stream: { at(n: number): Promise<StreamEvent | undefined> }) => {
   let n = 0;
   while (await stream.at(n)) n++;
@@ -133,7 +124,7 @@ test('a new reader takes the place of the old, whose leaving then means nothing'
   const [old, young] = [reader(), reader()];
   const leave = stream.attach(old);
   stream.attach(young);
-  expect([old.leave.mock.calls.length, young.leave.mock.calls.length]).toEqual([1, 0]);
+  expect([old.mock.calls.length, young.mock.calls.length]).toEqual([1, 0]);
   leave();
   await vi.advanceTimersByTimeAsync(20_000);
   expect(done.aborted).toBeUndefined();

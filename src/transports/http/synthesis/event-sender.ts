@@ -6,13 +6,11 @@ import type { Accounts } from '../../../accounts.ts';
 import { type Api, scopesOf } from '../../../api.ts';
 import { Failure, invalidField } from '../../../platform/errors.ts';
 import type { SpeechEvent } from '../../../speech.ts';
-import { fromThrown } from '../../net/failure-reply.ts';
 import { type Admission, abortOnClose, limitReporter } from '../admission.ts';
 import { sendPieces } from '../body-writer.ts';
 import { keepaliveEveryMs } from '../http-limits.ts';
 import { ignoredHeaders } from '../request-fields.ts';
 import {
-  type EventSource,
   eventHeaders,
   keepalive,
   numberOfEvent,
@@ -95,19 +93,13 @@ export function createEventSender(
       // The stream can be resumed from now on, so a closed connection does not end it at once.
       stayOn();
       const { keyId } = running.caller;
-      const toFailed: EventSource['toFailed'] = (error, chunkIndex) => ({
-        type: 'failed',
-        failure: fromThrown(error),
-        chunkIndex,
-        requestId: request.id,
-      });
       const stream = streams.open({
         audioId: info.audioId,
         voiceIds: [info, ...info.others].map(({ voice }) => voice.voiceId),
         holders: ticket ? [keyId, ticket.ticketId] : [keyId],
         ticketKeyId: ticket?.keyId,
         begun,
-        source: { events: iterator, abort: (reason) => running.abort(reason), toFailed },
+        source: { events: iterator, abort: (reason) => running.abort(reason), requestId: request.id },
       });
       return send(reply, stream, 0, headersOf(request, info, read));
     },
@@ -124,11 +116,9 @@ export function createEventSender(
  */
 function readStream(stream: ResumableStream, from: number, { raw }: FastifyReply): AsyncIterable<string> {
   let isReplaced = false;
-  const leave = stream.attach({
-    leave() {
-      isReplaced = true;
-      raw.destroy();
-    },
+  const leave = stream.attach(() => {
+    isReplaced = true;
+    raw.destroy();
   });
   const beat = setInterval(() => {
     if (raw.headersSent && !raw.writableNeedDrain) raw.write(keepalive);

@@ -13,17 +13,18 @@ import { callerLeft, toStreamResponse } from '../../../api.ts';
 import { type Fields, writeMessage } from '../../../contract.ts';
 import { Failure } from '../../../platform/errors.ts';
 import type { SpeechEvent } from '../../../speech.ts';
-import { toFailureBody } from '../../net/failure-reply.ts';
+import { fromThrown, toFailureBody } from '../../net/failure-reply.ts';
 import { eventBytesMax, eventBytesPerStreamMax, eventsKeptMs, readerGraceMs, unreadBytesMax } from '../http-limits.ts';
 
-/** A running synthesis: its events, a function that aborts the synthesis, and one that creates the failure event. */
-export interface EventSource {
+/** A running synthesis: its events, and a function that aborts it. */
+interface EventSource {
   events: AsyncIterator<SpeechEvent>;
   abort(reason: unknown): void;
-  toFailed(error: unknown, chunkIndex: number): StreamFailed;
+  /** The id of the request, which is part of the failure event. */
+  requestId: string;
 }
 
-export interface ResumableStreamOptions {
+interface ResumableStreamOptions {
   audioId: string;
   voiceIds: readonly string[];
   /** Ids that may resume the stream: the id of the key and, if a ticket was used, the id of the ticket. */
@@ -35,11 +36,6 @@ export interface ResumableStreamOptions {
   source: EventSource;
   /** Called when the size changes, when the stream ends, and when the stream's events are discarded. */
   watcher: { resized(bytes: number): void; ended(): void; gone(): void };
-}
-
-/** A stream has one reader at a time; a new reader replaces it. */
-interface Reader {
-  leave(): void;
 }
 
 export class ResumableStream {
@@ -56,7 +52,8 @@ export class ResumableStream {
   #pulling: Promise<void> | undefined;
   #hasEnded = false;
   #isGone = false;
-  #reader: Reader | undefined;
+  /** Ends the reader, of which a stream has one at a time. */
+  #endReader: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** Total bytes of all events so far. */
   #madeBytes = 0;
@@ -99,14 +96,14 @@ export class ResumableStream {
     return n === next && this.#hasEnded ? 'over' : 'there';
   }
 
-  /** Attaches a reader. Returns the function to call when the reader disconnects. */
-  attach(reader: Reader): () => void {
-    this.#reader?.leave();
-    this.#reader = reader;
+  /** Attaches a reader; `end` ends it when another one replaces it. Returns the function to call when it disconnects. */
+  attach(end: () => void): () => void {
+    this.#endReader?.();
+    this.#endReader = end;
     if (!this.#hasEnded) clearTimeout(this.#timer);
     return () => {
-      if (this.#reader !== reader) return;
-      this.#reader = undefined;
+      if (this.#endReader !== end) return;
+      this.#endReader = undefined;
       if (!this.#hasEnded) this.#continueUnread();
     };
   }
@@ -149,7 +146,7 @@ export class ResumableStream {
     this.#timer = setTimeout(unread, readerGraceMs).unref();
     const stopBytes = this.#madeBytes + unreadBytesMax;
     const goOn = async () => {
-      while (!this.#reader && !this.#hasEnded && !this.#isGone && this.#madeBytes < stopBytes) await this.#pull();
+      while (!this.#endReader && !this.#hasEnded && !this.#isGone && this.#madeBytes < stopBytes) await this.#pull();
     };
     void goOn();
   }
@@ -168,7 +165,8 @@ export class ResumableStream {
       else this.#hold(value);
     } catch (error) {
       if (this.#isGone) return;
-      this.#hold(this.#source.toFailed(error, this.#chunkIndex));
+      const { requestId } = this.#source;
+      this.#hold({ type: 'failed', failure: fromThrown(error), chunkIndex: this.#chunkIndex, requestId });
       this.#end();
     } finally {
       this.#pulling = undefined;
@@ -296,7 +294,7 @@ export class ResumableStreams {
 }
 
 /** A failure after the first audio. */
-export interface StreamFailed {
+interface StreamFailed {
   type: 'failed';
   failure: Failure;
   chunkIndex: number;
