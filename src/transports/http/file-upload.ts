@@ -7,7 +7,7 @@ import { endpointsOf } from '../../contract.ts';
 import { bookTypes } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
 import { fileBytesMax, uploadArrivalMs } from '../../platform/net/request-limits.ts';
-import { readBody } from '../net/request-body.ts';
+import { parseBody } from '../net/request-body.ts';
 import { contractRoute } from './contract-routes.ts';
 import { checkUncompressed } from './request-fields.ts';
 import { documented, type RouteBody } from './route-docs.ts';
@@ -34,10 +34,9 @@ export function addFileRoute(
   const message = `The request body must be an uncompressed ${what} of one of these types: ${types.join(', ')}.`;
   const description = `The file, at most ${fileBytesMax >> 20} MiB.`;
   const body: RouteBody = { examples: {}, file: { types, description, examples } };
-  const readFile = async ({ headers }: FastifyRequest, payload: IncomingMessage): Promise<Uint8Array | undefined> => {
+  const readFile = async ({ headers }: FastifyRequest, payload: IncomingMessage) => {
     checkUncompressed(headers);
-    for await (const bytes of readBody(payload, limits)) return bytes;
-    return undefined;
+    return parseBody(payload, limits, (bytes) => bytes);
   };
   app.register(async (scope) => {
     scope.removeAllContentTypeParsers();

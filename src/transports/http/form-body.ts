@@ -7,7 +7,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { Failure, invalidField } from '../../platform/errors.ts';
 import { uploadArrivalMs, uploadBytesMax } from '../../platform/net/request-limits.ts';
 import { ownTurn } from '../../platform/runtime/steps.ts';
-import { readBody } from '../net/request-body.ts';
+import { parseBody } from '../net/request-body.ts';
 import { formPartsMax, formTextBytesMax } from './http-limits.ts';
 import { checkUncompressed } from './request-fields.ts';
 
@@ -42,8 +42,7 @@ export function readForms(scope: FastifyInstance, names: FormNames): void {
   scope.addContentTypeParser('multipart/form-data', async (request: FastifyRequest, payload: IncomingMessage) => {
     const { 'content-type': type = '' } = request.headers;
     checkUncompressed(request.headers);
-    for await (const bytes of readBody(payload, limits)) return await parseForm(bytes, type, names);
-    return undefined;
+    return parseBody(payload, limits, (bytes) => parseForm(bytes, type, names));
   });
 }
 

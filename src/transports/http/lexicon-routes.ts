@@ -15,7 +15,7 @@ import {
   lexiconValuesMax as valuesMax,
 } from '../../platform/net/request-limits.ts';
 import { asksFor } from '../net/headers.ts';
-import { readBody } from '../net/request-body.ts';
+import { parseBody } from '../net/request-body.ts';
 import { parseStrictJsonInSteps } from '../net/strict-json.ts';
 import { run } from './admission.ts';
 import { addContractRoutes, contractRoute } from './contract-routes.ts';
@@ -57,9 +57,10 @@ export function addLexiconRoutes(app: FastifyInstance, tools: RouteTools): void 
     reply.raw.appendHeader('vary', 'Accept');
     if (!plsTypes.some((type) => asksFor(request.headers.accept, type))) return handle(request, reply);
     const message = create(getLexicon.input, { lexiconId: (request.params as { id: string }).id });
-    const { violations, ...reading } = readingOf(request);
+    const reading = readingOf(request);
     const { language_code } = request.query as Record<string, unknown>;
-    readQuery(message, getLexicon.input, { language_code }, { violations, ...reading });
+    readQuery(message, getLexicon.input, { language_code }, reading);
+    const { violations } = reading;
     const { lexicon } = await run(request, reply, getLexicon, (call) =>
       callRpc(getLexicon, message, call, { violations }),
     );
@@ -73,12 +74,13 @@ export function addLexiconRoutes(app: FastifyInstance, tools: RouteTools): void 
     for (const method of [createLexicon, replaceLexicon] as const) {
       const { docs, handle, send } = byHand(method);
       const handler = async (request: FastifyRequest, reply: FastifyReply) => {
-        if (!(request.body instanceof PlsBody)) return handle(request, reply);
+        if (!(request.body instanceof Buffer)) return handle(request, reply);
         // An empty body is reported as an unreadable document, not as a missing field.
-        const spec = create(LexiconSpecSchema, { pls: request.body.document || ' ' });
-        const { violations, ...reading } = readingOf(request);
+        const spec = create(LexiconSpecSchema, { pls: request.body.toString() || ' ' });
+        const reading = readingOf(request);
         const { name, access } = request.query as Record<string, unknown>;
-        readQuery(spec, LexiconSpecSchema, { name, access }, { violations, ...reading });
+        readQuery(spec, LexiconSpecSchema, { name, access }, reading);
+        const { violations } = reading;
         const message = create<DescMethod['input']>(method.input, {
           lexiconId: (request.params as { id?: string }).id,
           spec,
@@ -111,26 +113,17 @@ function inBody(error: unknown): unknown {
 const limits = { bytesMax: lexiconRequestBytesMax, arrivalMs: bodyArrivalMs };
 const notReadable = 'The request body must be application/json or application/pls+xml, in UTF-8 and uncompressed.';
 
-class PlsBody {
-  readonly document: string;
-
-  constructor(document: string) {
-    this.document = document;
-  }
-}
-
 function readLexiconBodies(scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
   const add = (type: string | string[], parse: (bytes: Uint8Array) => unknown) =>
     scope.addContentTypeParser(type, async (request: FastifyRequest, payload: IncomingMessage) => {
       checkEncoding(request, notReadable);
-      for await (const bytes of readBody(payload, limits)) return await parse(bytes);
-      return undefined;
+      return parseBody(payload, limits, parse);
     });
   add('application/json', (bytes) => (bytes.length === 0 ? undefined : parseStrictJsonInSteps(bytes, { valuesMax })));
   add(plsTypes, (bytes) => {
-    if (!isUtf8(bytes)) throw new Failure('invalid_request', { message: 'The body is not valid UTF-8.' });
-    return new PlsBody(Buffer.from(bytes).toString());
+    if (isUtf8(bytes)) return bytes;
+    throw new Failure('invalid_request', { message: 'The body is not valid UTF-8.' });
   });
   scope.addContentTypeParser('*', (_request, _payload, done) =>
     done(new Failure('unsupported_media_type', { message: notReadable })),

@@ -18,7 +18,7 @@ import { Failure, type FieldViolation, shorten } from '../../platform/errors.ts'
 import { bodyArrivalMs, requestBytesMax, uploadArrivalMs } from '../../platform/net/request-limits.ts';
 import { notJsonMessage } from '../net/failure-reply.ts';
 import { headerText } from '../net/headers.ts';
-import { type BodyLimits, readBody, takeBody } from '../net/request-body.ts';
+import { type BodyLimits, parseBody, takeBody } from '../net/request-body.ts';
 import { parseStrictJson, parseStrictJsonInSteps, pieceBytes } from '../net/strict-json.ts';
 import type { ReplyHeaderName } from './documented-headers.ts';
 import { isForKey, type RouteDocs } from './route-docs.ts';
@@ -57,9 +57,12 @@ function readJson(
   const { jsonBytesMax, jsonValuesMax: valuesMax } = request.routeOptions.config;
   const limits = limitsOf(jsonBytesMax);
   const bytes = takeBody(payload, limits);
-  if (!bytes) return readArriving(payload, limits, valuesMax);
+  if (!bytes)
+    return parseBody(payload, limits, (all) =>
+      all.length === 0 ? undefined : parseStrictJsonInSteps(all, { valuesMax }),
+    );
   if (bytes.length > pieceBytes) return parseStrictJsonInSteps(bytes, { valuesMax });
-  done(null, bytes.length === 0 ? undefined : parseStrictJson(bytes, { valuesMax }));
+  done(null, parseStrictJson(bytes, { valuesMax }));
   return undefined;
 }
 
@@ -76,16 +79,6 @@ export function checkUncompressed({ 'content-encoding': encoding = 'identity' }:
   if (/^identity$/i.test(encoding)) return;
   const message = `A body with the Content-Encoding ${shorten(encoding)} is not accepted; the only encoding is identity.`;
   throw new Failure('unsupported_media_type', { message });
-}
-
-async function readArriving(
-  payload: IncomingMessage,
-  limits: BodyLimits,
-  valuesMax: number | undefined,
-): Promise<unknown> {
-  for await (const bytes of readBody(payload, limits))
-    return bytes.length === 0 ? undefined : await parseStrictJsonInSteps(bytes, { valuesMax });
-  return undefined;
 }
 
 export function fieldsOf({ body }: FastifyRequest): Fields {

@@ -24,6 +24,20 @@ export interface BodyLimits {
   arrivalMs: number;
 }
 
+/** Reads the body and parses it. A large body holds a slot until it is parsed. */
+export async function parseBody<T>(
+  request: NodeRequest,
+  limits: BodyLimits,
+  parse: (bytes: Buffer) => T | Promise<T>,
+): Promise<T> {
+  const { bytes, slot } = await collectBody(request, limits);
+  try {
+    return await parse(bytes);
+  } finally {
+    slot?.end();
+  }
+}
+
 /**
  * Reads the body when the first chunk is requested, so the body of a rejected request is never read. The slot is held
  * until the caller has parsed the body and requests the next chunk.
@@ -38,10 +52,10 @@ export async function* readBody(request: NodeRequest, limits: BodyLimits): Async
 }
 
 /** Reads the body synchronously. Undefined if part of the body has not arrived yet. */
-export function takeBody(request: IncomingMessage, { bytesMax, slackBytes = 0 }: BodyLimits): Buffer | undefined {
+export function takeBody(request: IncomingMessage, { bytesMax }: BodyLimits): Buffer | undefined {
   if (!request.complete || request.destroyed || request.readableLength === 0) return undefined;
   const bytes: Buffer = request.read();
-  if (bytes.length > bytesMax + slackBytes) throw new Failure('payload_too_large', { limit: bytesMax });
+  if (bytes.length > bytesMax) throw new Failure('payload_too_large', { limit: bytesMax });
   return bytes;
 }
 

@@ -7,7 +7,7 @@ import { type Accounts, keyTokens } from '../../../accounts.ts';
 import { Failure, failureTable } from '../../../platform/errors.ts';
 import { bodyArrivalMs } from '../../../platform/net/request-limits.ts';
 import { fromThrown } from '../../net/failure-reply.ts';
-import { readBody } from '../../net/request-body.ts';
+import { parseBody } from '../../net/request-body.ts';
 import { cookieOf, isSameOrigin, loginCookie, sessionCookie, toCookie } from '../admission.ts';
 import { formBytesMax } from '../http-limits.ts';
 import { addWithoutBody, checkEncoding } from '../request-fields.ts';
@@ -236,8 +236,7 @@ const notFormMessage = `The request body must be ${formType} in UTF-8, uncompres
 
 async function readForm(request: FastifyRequest, payload: IncomingMessage): Promise<URLSearchParams> {
   checkEncoding(request, notFormMessage);
-  const chunks = await Array.fromAsync(readBody(payload, formLimits));
-  return new URLSearchParams(Buffer.concat(chunks).toString());
+  return parseBody(payload, formLimits, (bytes) => new URLSearchParams(bytes.toString()));
 }
 
 type Granted =
