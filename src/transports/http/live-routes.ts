@@ -11,7 +11,7 @@ import { Failure, failureTable } from '../../platform/errors.ts';
 import { liveMessageBytesMax } from '../../platform/net/request-limits.ts';
 import { fromThrown, toFailureBody } from '../net/failure-reply.ts';
 import { stream } from './admission.ts';
-import { addWithoutBody, sortQuery } from './request-fields.ts';
+import { addWithoutBody, refuseUnknownQuery } from './request-fields.ts';
 import { describeObject, documented, jsonAnswer, queryParameter, type RouteDocs, text } from './route-docs.ts';
 import type { RouteTools } from './route-tools.ts';
 import { acceptWebSocket, checkUpgrade, fieldsOfMessage, type WebSocketPeer } from './web-socket.ts';
@@ -65,8 +65,7 @@ export function addLiveRoutes(app: FastifyInstance, tools: RouteTools): void {
   const { live, tickets, admission, isAllowedOrigin, isStrict, readerStallMs, baseUrl } = tools;
   const check = (request: FastifyRequest, reply: FastifyReply) => {
     checkUpgrade(request, reply, isAllowedOrigin);
-    const { faults } = sortQuery(request, isStrict);
-    if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+    refuseUnknownQuery(request, isStrict);
   };
 
   const admit = async (request: FastifyRequest, reply: FastifyReply) => {

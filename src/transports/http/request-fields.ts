@@ -98,37 +98,39 @@ export function addWithoutBody(app: FastifyInstance, addRoutes: (scope: FastifyI
   });
 }
 
-interface SortedFields {
-  fields: Fields;
-  ignored: UnknownField[];
-  faults: FieldViolation[];
-}
-
-/** `prefix` is put before the names of nested members. */
-export function sortFields(given: Fields, known: readonly string[], isStrict: boolean, prefix = ''): SortedFields {
+/** The known members of an object and the others, whose names get the prefix of nested members. */
+export function sortFields(given: Fields, known: readonly string[], prefix = '') {
   const ignored = Object.keys(given)
     .filter((name) => !known.includes(name))
     .map((name) => unknownField(name, known, prefix));
-  if (prefix === '') noteIgnored(given, ignored);
   const fields: Record<string, unknown> = {};
   for (const name of known) if (Object.hasOwn(given, name)) fields[name] = given[name];
-  return { fields, ignored, faults: isStrict ? ignored.slice(0, unknownFieldsMax).map(toViolation) : [] };
+  return { fields, ignored };
 }
 
-/** Unknown members by body, stored so that the reply can name them even if the parser throws. */
+/** The violations of a strict gateway for unknown members or parameters. */
+export const strictFaults = (unknown: readonly UnknownField[], isStrict: boolean): FieldViolation[] =>
+  isStrict ? unknown.slice(0, unknownFieldsMax).map(toViolation) : [];
+
+/** Unknown members by body, stored so that the reply can name them even if the request fails later. */
 const ignoredMembers = new WeakMap<object, readonly UnknownField[]>();
 
 export const noteIgnored = (body: Fields, ignored: readonly UnknownField[]): void =>
   void ignoredMembers.set(body, ignored);
 
-/** The unknown members of a body and of its nested objects, as far as it was parsed. */
 const ignoredOf = (body: unknown): readonly UnknownField[] => (isObject(body) && ignoredMembers.get(body)) || [];
 
-/** Sorts the query of a request by the documented parameters of its route. */
-export function sortQuery({ query, routeOptions }: FastifyRequest, isStrict: boolean): SortedFields {
+/** The parameters of the query that the route does not document. */
+function unknownInQuery({ query, routeOptions }: FastifyRequest): UnknownField[] {
   const parameters = routeOptions.config.operation?.parameters ?? [];
   const known = parameters.flatMap((parameter) => (parameter.in === 'query' ? [parameter.name] : []));
-  return sortFields(query as Fields, known, isStrict);
+  return sortFields(query as Fields, known).ignored;
+}
+
+/** Throws a Failure if the gateway is strict and the query has unknown parameters. */
+export function refuseUnknownQuery(request: FastifyRequest, isStrict: boolean): void {
+  const details = strictFaults(unknownInQuery(request), isStrict);
+  if (details.length > 0) throw new Failure('invalid_request', { details });
 }
 
 /** Whether the route's parser sorts the query itself. */
@@ -155,7 +157,8 @@ function checkQuery(
   reply: FastifyReply,
   { operation, isStrict }: { operation: RouteDocs; isStrict: boolean },
 ): void {
-  const { ignored, faults } = sortQuery(request, isStrict);
+  const ignored = unknownInQuery(request);
+  const faults = strictFaults(ignored, isStrict);
   if (request.method === 'POST' && !takesIdempotencyKey(operation)) checkUnusedKey(request, isStrict, ignored, faults);
   // The parser of a route with query parameters reports these faults together with its own faults.
   if (faults.length > 0 && !hasQuery(request)) throw new Failure('invalid_request', { details: faults });

@@ -20,7 +20,7 @@ import { parseStrictJson } from '../net/strict-json.ts';
 import { run } from './admission.ts';
 import { addContractRoutes, contractRoute } from './contract-routes.ts';
 import { FormBody, readForms } from './form-body.ts';
-import { sortQuery } from './request-fields.ts';
+import { refuseUnknownQuery } from './request-fields.ts';
 import {
   documented,
   documentOperation,
@@ -52,8 +52,7 @@ export function addVoiceRoutes(app: FastifyInstance, tools: RouteTools): void {
     `${url}/:id/preview`,
     documented(previewDocs, admit),
     async (request: FastifyRequest<{ Params: { id: string } }>, reply) => {
-      const { faults } = sortQuery(request, isStrict);
-      if (faults.length > 0) throw new Failure('invalid_request', { details: faults });
+      refuseUnknownQuery(request, isStrict);
       const message = create(previewVoice.input, { voiceId: request.params.id });
       const { audioBytes, contentType } = await run(request, reply, previewVoice, (call) =>
         callRpc(previewVoice, message, call),

@@ -16,7 +16,7 @@ import { readRequest, speechFields } from '../../speech.ts';
 import { run, stream } from '../http/admission.ts';
 import { sendPieces } from '../http/body-writer.ts';
 import { openAiNames, toOpenAiError } from '../http/openai-failure.ts';
-import { fieldsOf, ignoredHeaders, sortFields } from '../http/request-fields.ts';
+import { fieldsOf, ignoredHeaders, sortFields, strictFaults } from '../http/request-fields.ts';
 import {
   describeObject,
   documented,
@@ -150,7 +150,8 @@ const sampleRateHz = 24_000;
 const unnamed = 'default';
 
 function readOpenAiBody(body: Fields, isStrict: boolean): OpenAiSpeech {
-  const { fields, ignored, faults: violations } = sortFields(body, known, isStrict);
+  const { fields, ignored } = sortFields(body, known);
+  const violations = strictFaults(ignored, isStrict);
   const { voice, input: text, response_format, speed, stream_format } = fields;
   const format = oneOf('response_format', response_format ?? 'mp3', responseFormats, violations);
   const isAac = format === 'aac';

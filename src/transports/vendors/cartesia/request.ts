@@ -43,7 +43,7 @@ const bufferMsDefault = 3000;
 const bufferMsMax = 5000;
 
 export function parseGeneration(given: Fields): Generation {
-  const { fields, ignored } = sortFields(given, known, false);
+  const { fields, ignored } = sortFields(given, known);
   const { voice, language, locale, add_timestamps: timestamps } = fields;
   const transcript = fields.transcript ?? '';
   const contextId = (given.context_id ?? undefined) as string | undefined;
@@ -75,7 +75,7 @@ export function parseGeneration(given: Fields): Generation {
 const ignoredWithin = (fields: Fields): UnknownField[] =>
   Object.entries(knownWithin).flatMap(([name, members]) => {
     const value = fields[name];
-    return isObject(value) ? sortFields(value, members, false, `${name}.`).ignored : [];
+    return isObject(value) ? sortFields(value, members, `${name}.`).ignored : [];
   });
 
 function readOutputFormat(given: unknown, faults: FieldViolation[]): FormatName {

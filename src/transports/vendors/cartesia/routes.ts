@@ -37,7 +37,7 @@ function addCartesiaVoiceRoutes(app: FastifyInstance, options: RouteTools): void
   const idOf = ({ params }: FastifyRequest) => (params as { id: string }).id;
 
   app.get('/voices', to(listVoices), async (request, reply) => {
-    const { fields, ignored } = sortFields(request.query as Fields, voicesQuery, false);
+    const { fields, ignored } = sortFields(request.query as Fields, voicesQuery);
     const ready = await run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
     reply.headers(ignoredHeaders(request, ignored));
     return toVoicePage(ready, fields, await viewerOf(request, options));
@@ -51,7 +51,7 @@ function addCartesiaVoiceRoutes(app: FastifyInstance, options: RouteTools): void
 
   app.patch('/voices/:id', to(updateVoice), async (request, reply) => {
     const id = idOf(request);
-    const { fields, ignored } = sortFields(fieldsOf(request), ['name', 'description', 'gender'], false);
+    const { fields, ignored } = sortFields(fieldsOf(request), ['name', 'description', 'gender']);
     const { gender: _, ...texts } = fields;
     const violations = new Violations();
     const gender = choose(fields, 'gender', genders, violations);

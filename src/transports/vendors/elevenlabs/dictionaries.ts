@@ -24,7 +24,7 @@ export function addDictionaryRoutes(app: FastifyInstance, { callRpc, admission }
     run(request, reply, method, (begun) => callForJson(callRpc, method, members, begun));
 
   app.get(root, route(listLexicons), async (request, reply) => {
-    const { fields, ignored } = sortFields(request.query as Fields, ['page_size', 'cursor', 'api_key'], false);
+    const { fields, ignored } = sortFields(request.query as Fields, ['page_size', 'cursor', 'api_key']);
     const { page_size: size = pageSizeDefault, cursor } = fields;
     const page = await call(request, reply, listLexicons, { limit: Number(size), cursor });
     reply.headers(ignoredHeaders(request, ignored));
@@ -39,7 +39,7 @@ export function addDictionaryRoutes(app: FastifyInstance, { callRpc, admission }
   });
 
   app.post(`${root}/add-from-rules`, route(createLexicon), async (request, reply) => {
-    const { fields, ignored } = sortFields(fieldsOf(request), ['name', 'rules'], false);
+    const { fields, ignored } = sortFields(fieldsOf(request), ['name', 'rules']);
     const { name, rules } = fields;
     const entries = Array.isArray(rules) ? rules.map(toEntry) : (rules ?? []);
     const dictionary = toDictionary(await call(request, reply, createLexicon, { name, entries }));

@@ -41,8 +41,8 @@ const settingNames = ['speed'];
 export function parseGeneration(voiceId: string | undefined, query: Fields, body: Fields): Generation {
   const isDialogue = voiceId === undefined;
   const settingsName = isDialogue ? 'settings' : 'voice_settings';
-  const asked = sortFields(query, [...queryNames, ...keyNames], false);
-  const given = sortFields(body, [...bodyNames, isDialogue ? 'inputs' : 'text', settingsName, ...keyNames], false);
+  const asked = sortFields(query, [...queryNames, ...keyNames]);
+  const given = sortFields(body, [...bodyNames, isDialogue ? 'inputs' : 'text', settingsName, ...keyNames]);
   const { text, inputs, [settingsName]: settings } = given.fields;
   const faults: FieldViolation[] = [];
   const lines = isDialogue ? readLines(inputs, faults) : [{ text: readText('text', text, faults), voiceId }];
@@ -54,7 +54,7 @@ export function parseGeneration(voiceId: string | undefined, query: Fields, body
 
 /** Parses the query of a WebSocket. */
 export function parseSocketSettings(query: Fields) {
-  const { fields, ignored } = sortFields(query, [...queryNames, ...keyNames], false);
+  const { fields, ignored } = sortFields(query, [...queryNames, ...keyNames]);
   const { auto_mode: auto, sync_alignment: sync, inactivity_timeout: timeout } = fields;
   return {
     /** The start of a context with this voice and this first message. */
@@ -141,6 +141,6 @@ function readText(field: string, text: unknown, faults: FieldViolation[]): strin
 }
 
 function ignoredSettings(settings: unknown, name: string): readonly UnknownField[] {
-  if (isObject(settings)) return sortFields(settings, settingNames, false, `${name}.`).ignored;
+  if (isObject(settings)) return sortFields(settings, settingNames, `${name}.`).ignored;
   return (settings ?? undefined) === undefined ? [] : [{ name, meant: undefined }];
 }

@@ -123,7 +123,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: RouteTools): 
   const listReady = (request: FastifyRequest, reply: FastifyReply) =>
     run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
   const nameIgnored = (request: FastifyRequest, reply: FastifyReply, known: readonly string[]) => {
-    const { ignored } = sortFields(request.query as Fields, [...known, 'api_key'], false);
+    const { ignored } = sortFields(request.query as Fields, [...known, 'api_key']);
     reply.headers(ignoredHeaders(request, ignored));
   };
   app.get('/v1/voices', listed, async (request, reply) => {
