@@ -73,9 +73,8 @@ interface SharedPortOptions {
   onFault(fault: unknown): void;
 }
 
-const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
-/** Number of bytes that distinguish HTTP/2 from HTTP/1.1. HTTP/2 begins with PRI, unlike all methods of HTTP/1.1. */
-const decidingBytes = 3;
+/** The first bytes of HTTP/2; no method of HTTP/1.1 begins with them. */
+const http2Start = 'PRI';
 
 /** Opens a port for HTTP/1.1 and HTTP/2. `close` also closes connections whose protocol is still unknown. */
 export async function openSharedPort(options: SharedPortOptions): Promise<Listener> {
@@ -119,14 +118,14 @@ function detectProtocol(socket: Socket, take: (socket: Socket, isHttp2: boolean)
     const bytes: Buffer | null = socket.read();
     if (!bytes) return;
     head = Buffer.concat([head, bytes]);
-    const isHttp2 = preface.subarray(0, decidingBytes).equals(head.subarray(0, decidingBytes));
-    if (head.length < decidingBytes && preface.subarray(0, head.length).equals(head)) return;
+    const start = head.toString('latin1', 0, http2Start.length);
+    if (start !== http2Start && http2Start.startsWith(start)) return;
     clearTimeout(silent);
     socket.off('readable', read);
     socket.off('error', giveUp);
     socket.off('close', giveUp);
     socket.unshift(head);
-    take(socket, isHttp2);
+    take(socket, start === http2Start);
   };
   socket.on('readable', read);
   socket.on('error', giveUp);

@@ -31,7 +31,7 @@ import { LexiconService } from '../../../gen/sonant/v1/lexicon_pb.ts';
 import { ProvenanceService } from '../../../gen/sonant/v1/provenance_pb.ts';
 import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
 import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
-import { toViolation, type UnknownField, unknownField, unknownFieldsMax } from '../../contract.ts';
+import { isObject, isOurs, toViolation, type UnknownField, unknownField, unknownFieldsMax } from '../../contract.ts';
 import { Failure, toFailure } from '../../platform/errors.ts';
 import {
   bodyArrivalMs,
@@ -296,8 +296,7 @@ function withoutUnknown(bytes: Uint8Array, { method, valuesMax, ignored, isStric
  */
 function keepKnown(value: unknown, schema: DescMessage, to: { prefix: string; ignored: UnknownField[] }): unknown {
   // Types of other packages, such as Timestamp, have a special form in JSON.
-  const isOwn = schema.typeName.startsWith('sonant.');
-  if (!isOwn || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  if (!isOurs(schema) || !isObject(value)) return value;
   const kept: [string, unknown][] = [];
   for (const [name, member] of Object.entries(value)) {
     const field = fieldNamed(schema, name);

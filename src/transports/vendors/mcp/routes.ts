@@ -176,10 +176,7 @@ async function callTool(
 ): Promise<object> {
   if (typeof name !== 'string') throw new RpcError(codes.invalidParams, 'name must be a string.');
   const tool = tools.find((each) => each.name === name);
-  if (!tool)
-    throw new RpcError(codes.invalidParams, `Unknown tool: ${typeof name === 'string' ? shorten(name) : ''}`, {
-      status: 200,
-    });
+  if (!tool) throw new RpcError(codes.invalidParams, `Unknown tool: ${shorten(name)}`, { status: 200 });
   if (!isObject(given)) throw new RpcError(codes.invalidParams, 'arguments must be an object.', { status: 200 });
   try {
     return { content: await run(request, reply, tool.method, (call) => tool.run(call, given)), isError: false };
