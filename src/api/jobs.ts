@@ -22,7 +22,7 @@ import { audioFormats } from '../audio.ts';
 import { type Job, type Jobs, type JobsOptions, openJobs, readJobRequest } from '../clips.ts';
 import { writeMessage } from '../contract.ts';
 import type { Call } from './call.ts';
-import { nameOf, pageOf, toEnum, toPage } from './messages.ts';
+import { nameOf, pageOf, toEnum, toPage, toTime } from './messages.ts';
 import { checked, type Handlers } from './service-handlers.ts';
 
 export interface JobHandlersOptions extends Omit<JobsOptions, 'keepMs' | 'toData'> {
@@ -140,7 +140,6 @@ function toJob(job: Job, { baseUrl }: FileLinks, suspectCount = suspectsMax.usua
   };
 }
 
-const toTime = (ms: number | null) => (ms === null ? undefined : timestampFromMs(ms));
 const toError = ({ reason, text = '', ...where }: NonNullable<Job['error']>) => ({ ...where, error: reason, text });
 /** Rounds to milliseconds. */
 const roundSeconds = (seconds: number): number => Math.round(seconds * 1000) / 1000;

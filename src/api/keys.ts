@@ -20,7 +20,7 @@ import { type Accounts, type ApiKey, type KeyFields, keyDefaults, type VoiceUser
 import type { Violations } from '../contract.ts';
 import type { Voices } from '../speech.ts';
 import { actorOf } from './call.ts';
-import { defined, pageOf, pathsOf, reportUnknown, toEnum, toPage, unlessEmpty } from './messages.ts';
+import { defined, pageOf, pathsOf, reportUnknown, toEnum, toPage, toTime, unlessEmpty } from './messages.ts';
 import { checked, type Handlers } from './service-handlers.ts';
 
 export interface KeyHandlersOptions {
@@ -178,8 +178,6 @@ const toRevoked = ({ apiKey, othersRevoked }: { apiKey: ApiKey; othersRevoked: n
   apiKey: toKey(apiKey),
   descendantsRevoked: othersRevoked,
 });
-
-const toTime = (ms: number | undefined) => (ms === undefined ? undefined : timestampFromMs(ms));
 
 type WebhookSecret = Awaited<ReturnType<Accounts['webhookSecrets']['get']>>;
 

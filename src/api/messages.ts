@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import type { DescMessage, Message } from '@bufbuild/protobuf';
 import type { GenEnum } from '@bufbuild/protobuf/codegenv2';
-import { type FieldMask, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { type FieldMask, timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { enumNames, isOurs, type Violations } from '../contract.ts';
 import { toLanguageCode } from '../platform/language-code.ts';
 import { cursorCharsMax, pageSizeDefault, updatePathsMax } from './call-limits.ts';
@@ -17,7 +17,8 @@ export const toEnum = <Value extends number>(desc: GenEnum<Value>, name: string)
 export const nameOf = <Name extends string>(desc: GenEnum<number>, value: number | undefined): Name | undefined =>
   value === undefined ? undefined : (enumNames(desc).toName(value) as Name | undefined);
 
-export const toTime = (time: Date | undefined) => time && timestampFromDate(time);
+export const toTime = (time: Date | number | null | undefined) =>
+  time == null ? undefined : timestampFromMs(Number(time));
 
 /** Removes undefined from the types of members, because `create` and `writeMessage` treat undefined as absent. */
 export const defined = <T extends object>(fields: T) => fields as { [Name in keyof T]: Exclude<T[Name], undefined> };

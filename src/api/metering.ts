@@ -24,6 +24,8 @@ interface MeteringOptions {
 /** The request to charge, and its voice. */
 type SpeechCharged = Pick<Plan, 'request' | 'main'>;
 
+type Note = (requests: number, characters: number, seconds: number) => Promise<void>;
+
 export type Metering = ReturnType<typeof createMetering>;
 
 export function createMetering({ limiter, ledger, onFault }: MeteringOptions) {
@@ -35,7 +37,10 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions) {
     ledger.checkPending();
     return limiter.takeSynthesis(caller, chars, { signal, report: reportLimits, ...options });
   };
-  const noteFor = (call: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>) => createNote(ledger, call, voiceId);
+  const noteFor =
+    ({ caller: { keyId } }: Call, { voiceId }: Pick<SpeechRequest, 'voiceId'>): Note =>
+    (requests, characters, seconds) =>
+      ledger.add({ keyId, voiceId, requests, characters, audioMs: Math.round(seconds * 1000) });
 
   return {
     /** Takes a concurrency slot while work other than speech runs. Charges no characters. */
@@ -60,8 +65,7 @@ export function createMetering({ limiter, ledger, onFault }: MeteringOptions) {
       work: (onSpoken: () => void) => Promise<Clip>,
     ): Promise<Clip> {
       reportVoice(call, request, main.offered.voice);
-      const taken = take(call, chars);
-      const synthesis = taken instanceof Promise ? await taken : taken;
+      const synthesis = await take(call, chars);
       const note = noteFor(call, request);
       let chargedChars = 0;
       let isSpoken = false;
@@ -123,17 +127,8 @@ const closing =
     throw error;
   };
 
-const reportVoice = (call: Call, { format, chars }: { format: string; chars?: number }, voice: Voice): void =>
+const reportVoice = (call: Call, { format, chars }: SpeechRequest, voice: Voice): void =>
   call.reportSpeech({ voiceId: voice.voiceId, engine: voice.engine, format, ...(chars && { characters: chars }) });
-
-type Note = (requests: number, characters: number, seconds: number) => Promise<void>;
-
-const createNote =
-  (ledger: MeteringOptions['ledger'], { caller: { keyId } }: Call, voiceId: string): Note =>
-  (requests, characters, seconds) => {
-    const audioMs = Math.round(seconds * 1000);
-    return ledger.add({ keyId, voiceId, requests, characters, audioMs });
-  };
 
 /** Counts the spoken characters of a stream, and tracks how much of its usage has been recorded. */
 class StreamAccount {
@@ -195,10 +190,10 @@ class StreamAccount {
   }
 }
 
-type TakeSlot = (chars: number, replaces: Synthesis | undefined) => Synthesis | Promise<Synthesis>;
+type TakeSlot = (chars: number, replaces: Synthesis | undefined) => Promise<Synthesis>;
 
 class TurnCharges {
-  readonly #account: { readonly spokenChars: number };
+  readonly #account: StreamAccount;
   readonly #takeSlot: TakeSlot;
   /** The held slot, and the number of characters in all parts for which it was taken. */
   #held: { chars: number; synthesis: Synthesis } | undefined;
@@ -207,7 +202,7 @@ class TurnCharges {
   #isTaking = false;
   #isClosed = false;
 
-  constructor(account: { readonly spokenChars: number }, takeSlot: TakeSlot) {
+  constructor(account: StreamAccount, takeSlot: TakeSlot) {
     this.#account = account;
     this.#takeSlot = takeSlot;
   }

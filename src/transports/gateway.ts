@@ -45,6 +45,7 @@ import { addVoiceRoutes } from './http/voice-routes.ts';
 import { type Connections, createConnections } from './net/connections.ts';
 import { toFailureReply } from './net/failure-reply.ts';
 import { type ListenAddress, type Listener, openListener, type Tls } from './net/listen.ts';
+import { allClosed, keep } from './net/open-sockets.ts';
 import { cartesiaHeader, toCartesiaReply } from './vendors/cartesia/cartesia-failure.ts';
 import { addCartesiaRoutes } from './vendors/cartesia/routes.ts';
 import { elevenLabsHeader, toElevenLabsReply } from './vendors/elevenlabs/elevenlabs-failure.ts';
@@ -133,9 +134,10 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   await app.ready();
 
   const { server } = app;
-  const sockets = trackOpen(server, 'connection');
+  const [sockets, callers] = [new Set<Socket>(), new Set<Socket>()];
+  server.on('connection', (socket) => keep(sockets, socket));
   // With TLS, HTTP starts after the handshake.
-  const callers = trackOpen(server, settings.tls ? 'secureConnection' : 'connection');
+  server.on(settings.tls ? 'secureConnection' : 'connection', (socket) => keep(callers, socket));
   server.on('error', watch.onFault);
   const accept = createAccept(server);
   const { address } = settings;
@@ -145,13 +147,13 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
   const drain = async (timeoutMs: number) => {
     isLeaving = true;
     isDraining = true;
-    const gone = untilClosed(callers);
+    const gone = allClosed(callers);
     listener?.close();
     server.close();
     server.closeIdleConnections();
     const timers = [
       // Connections that have not sent a request get a moment to send one.
-      setTimeout(() => destroyAll(callers, (socket) => !hasRequested.has(socket)), farewellMs),
+      setTimeout(() => destroyAll(callers.values().filter((socket) => !hasRequested.has(socket))), farewellMs),
       setTimeout(() => api.runner.stop(), timeoutMs),
       setTimeout(() => destroyAll(callers), timeoutMs + farewellMs),
     ];
@@ -196,20 +198,8 @@ function toServer(listener: RequestListener, { settings, connections, onRequest 
   return server;
 }
 
-function trackOpen(server: Server, event: string): ReadonlySet<Socket> {
-  const open = new Set<Socket>();
-  server.on(event, (socket: Socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
-  });
-  return open;
-}
-
-const untilClosed = (sockets: Iterable<Socket>) =>
-  Promise.all(Array.from(sockets, (socket) => new Promise((resolve) => socket.once('close', resolve))));
-
-function destroyAll(sockets: Iterable<Socket>, which: (socket: Socket) => boolean = () => true): void {
-  for (const socket of sockets) if (which(socket)) socket.destroy();
+function destroyAll(sockets: Iterable<Socket>): void {
+  for (const socket of sockets) socket.destroy();
 }
 
 function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: GatewayOptions): void {

@@ -27,6 +27,7 @@ import {
 import { type Connections, createConnections } from '../net/connections.ts';
 import { apiVersion, toRequestId } from '../net/headers.ts';
 import { type ListenAddress, openListener } from '../net/listen.ts';
+import { allClosed, keep } from '../net/open-sockets.ts';
 import { setAddress } from '../net/request-body.ts';
 import { Http2Response } from '../net/unread-replies.ts';
 import { type Handler, toContextValues } from './bodies.ts';
@@ -263,16 +264,6 @@ function dismissSender(stream: ServerHttp2Stream): void {
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), dropMs).unref();
   stream.once('close', () => clearTimeout(timer));
 }
-
-type Closing = Socket | ServerHttp2Session | ServerHttp2Stream;
-
-function keep<T extends Closing>(set: Set<T>, one: T): void {
-  set.add(one);
-  one.once('close', () => set.delete(one));
-}
-
-const allClosed = (all: Iterable<Closing>): Promise<unknown> =>
-  Promise.all(Array.from(all, (one) => new Promise<void>((resolve) => one.once('close', resolve))));
 
 async function within(timeoutMs: number, promise: Promise<unknown>): Promise<void> {
   const done = new AbortController();
