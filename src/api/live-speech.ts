@@ -10,11 +10,6 @@ import { liveStartMs } from './call-limits.ts';
 import { type LiveEvent, type LiveInput, LiveSession } from './live-session.ts';
 import type { Metering } from './metering.ts';
 
-export interface LiveOperations {
-  /** Speaks text while it arrives. The first input starts the session. Nothing is charged until something is spoken. */
-  liveSpeech(call: Call, inputs: AsyncIterable<LiveInput>): AsyncIterable<LiveEvent>;
-}
-
 /** Converts a message. Throws a Failure with all violations, also with those found while the message was read. */
 export function toLiveInput(
   { request: { case: type, value } }: LiveSpeechRequest,
@@ -40,8 +35,9 @@ export interface LiveOperationsOptions {
   metering: Pick<Metering, 'openTurn'>;
 }
 
-export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions): LiveOperations => ({
-  async *liveSpeech(call, inputs) {
+export const createLiveOperations = ({ speech, metering }: LiveOperationsOptions) => ({
+  /** Speaks text while it arrives. The first input starts the session. Nothing is charged until something is spoken. */
+  async *liveSpeech(call: Call, inputs: AsyncIterable<LiveInput>): AsyncIterable<LiveEvent> {
     const { caller, pace } = call;
     const given = inputs[Symbol.asyncIterator]();
     try {

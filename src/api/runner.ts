@@ -25,23 +25,9 @@ export interface RunnerOptions {
   openLimits?: OpenCallLimits | undefined;
 }
 
-export interface Runner {
-  begin(incoming: Incoming): RunningCall;
-  /** Whether keyless calls from this address are dropped unanswered. */
-  isBarred(address: string): boolean;
-  /** Checks the keys of running calls now, because keys may have been revoked. */
-  checkKeys(): void;
-  /** Announces to running calls that the service is about to stop. */
-  leave(): void;
-  /** Aborts with a Failure when `leave` is called. */
-  readonly leaving: AbortSignal;
-  /** Whether no call is running. */
-  isIdle(): boolean;
-  /** Ends every running call with `overloaded`. */
-  stop(): void;
-}
+export type Runner = ReturnType<typeof createRunner>;
 
-export function createRunner(options: RunnerOptions): Runner {
+export function createRunner(options: RunnerOptions) {
   const { admit, isInForce, metrics = createMetrics(), tracing } = options;
   const { timeLimits = usualLimits, openLimits = openCallLimits } = options;
   const count = createCallMetrics(metrics);
@@ -57,13 +43,19 @@ export function createRunner(options: RunnerOptions): Runner {
   const limits = { timeLimits, openLimits, openCalls, keyWatch };
   const shared: Shared = { admit, onCallEnd, tracing, ...limits, running, leaving, stopped };
   return {
-    begin: (incoming) => new RunningCall(incoming, shared),
-    isBarred: (address) => openCalls.isBarred(address),
+    begin: (incoming: Incoming) => new RunningCall(incoming, shared),
+    /** Whether keyless calls from this address are dropped unanswered. */
+    isBarred: (address: string) => openCalls.isBarred(address),
+    /** Checks the keys of running calls now, because keys may have been revoked. */
     checkKeys: keyWatch.check,
+    /** Announces to running calls that the service is about to stop. */
     leave: () => leaving.abort(stopping()),
+    /** Aborts with a Failure when `leave` is called. */
     leaving: leaving.signal,
+    /** Whether no call is running. */
     isIdle: () => running.size === 0,
-    stop() {
+    /** Ends every running call with `overloaded`. */
+    stop(): void {
       keyWatch.close();
       stopped.abort(stopping());
       for (const call of [...running]) call.abort(stopped.signal.reason);

@@ -92,22 +92,9 @@ export interface GatewayOptions {
   };
 }
 
-export interface Gateway {
-  /** The port of the server; 0 if the server does not listen. */
-  readonly port: number;
-  /** The conditions for readiness, including that the service is not stopping. */
-  readonly checks: readonly ReadinessCheck[];
-  /** Serves a connection that another listener has accepted. */
-  accept(socket: Socket): void;
-  /** Discards the stored events of this voice. */
-  forgetVoice(voiceId: string): void;
-  /** Makes readiness checks fail. Requests are still served, but each connection closes after its next reply. */
-  leave(): void;
-  /** Gives running requests `timeoutMs` to finish, aborts the rest with `overloaded`, and closes. */
-  drain(timeoutMs: number): Promise<void>;
-}
+export type Gateway = Awaited<ReturnType<typeof openGateway>>;
 
-export async function openGateway(options: GatewayOptions): Promise<Gateway> {
+export async function openGateway(options: GatewayOptions) {
   const { api, settings, watch } = options;
   const { connections = createConnections({ perAddressMax: Infinity }) } = settings;
   let isLeaving = false;
@@ -166,14 +153,20 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
 
   let drained: Promise<void> | undefined;
   return {
+    /** The port of the server; 0 if the server does not listen. */
     port: listener?.port ?? 0,
+    /** The conditions for readiness, including that the service is not stopping. */
     checks,
-    forgetVoice: (voiceId) => streams.forgetVoice(voiceId),
+    /** Serves a connection that another listener has accepted. */
     accept,
-    leave() {
+    /** Discards the stored events of this voice. */
+    forgetVoice: (voiceId: string) => streams.forgetVoice(voiceId),
+    /** Makes readiness checks fail. Requests are still served, but each connection closes after its next reply. */
+    leave(): void {
       isLeaving = true;
     },
-    drain: (timeoutMs) => (drained ??= drain(timeoutMs)),
+    /** Gives running requests `timeoutMs` to finish, aborts the rest with `overloaded`, and closes. */
+    drain: (timeoutMs: number): Promise<void> => (drained ??= drain(timeoutMs)),
   };
 }
 

@@ -34,73 +34,59 @@ declare module 'fastify' {
 
 type Presented = Parameters<RunningCall['admit']>[0];
 
-/** Credentials that a request may present instead of a key. */
-type Others = Pick<Presented, 'authorization' | 'session'>;
-
 /** An `onRequest` hook for a route that calls one of these RPCs. */
-export type AdmitTo = (...methods: DescMethod[]) => onRequestHookHandler;
+type AdmitTo = (...methods: DescMethod[]) => onRequestHookHandler;
 
-export interface Admission {
-  admitTo: AdmitTo;
-  /** Like `admitTo`, but also accepts the API key as a bearer token. */
-  admitBearerTo: AdmitTo;
-  /** Like `admitBearerTo`, but a request without a key is not refused. It has no call. */
-  admitAnyoneTo: AdmitTo;
-  /**
-   * Like `admitTo`, but also accepts the API key where other vendors' clients send it: as a bearer token, in
-   * `xi-api-key` or in the query.
-   */
-  admitAnyTo: AdmitTo;
-  /** Admits a request from within a handler or a hook. */
-  admit(request: FastifyRequest, reply: FastifyReply, method: DescMethod): Promise<void>;
-  /** Begins and admits another call of the same key on an admitted connection. `api` names the vendor's API in logs. */
-  beginCall(request: FastifyRequest, api: string, method: DescMethod): Promise<RunningCall>;
-  /** Admits a request from within a handler, with a key or on behalf of the key that its ticket was issued to. */
-  admitWith(
-    presented: Pick<Presented, 'key' | 'ticketKeyId'>,
-    request: FastifyRequest,
-    reply: FastifyReply,
-    method: DescMethod,
-  ): Promise<void>;
-}
+export type Admission = ReturnType<typeof createAdmission>;
 
-export function createAdmission(runner: Runner): Admission {
-  const admit = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    presented: Presented,
-    ...methods: DescMethod[]
-  ) => {
+export function createAdmission(runner: Runner) {
+  const begin = (request: FastifyRequest, api: string, reportLimits: Call['reportLimits']) => {
     const { id: requestId, ip: address } = request;
-    const readTrace = () => traceOf(request);
-    request.call = runner.begin({ api: 'rest', requestId, address, readTrace, reportLimits: limitReporter(reply) });
+    return runner.begin({ api, requestId, address, readTrace: () => traceOf(request), reportLimits });
+  };
+  const admitWith = async (
+    presented: Presented,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    ...methods: DescMethod[]
+  ): Promise<void> => {
+    request.call = begin(request, 'rest', limitReporter(reply));
     await request.call.admit(presented, ...methods);
     setOwner(request.raw, request.call.caller.accountId);
   };
   const admitBy =
-    (keyOf: (request: FastifyRequest) => string | undefined, othersOf = noOthers): AdmitTo =>
+    (presentedIn: (request: FastifyRequest) => Presented): AdmitTo =>
     (...methods) =>
     (request, reply) =>
-      admit(request, reply, { key: keyOf(request), ...othersOf(request) }, ...methods);
+      admitWith(presentedIn(request), request, reply, ...methods);
   const keyOrBearerOf = (request: FastifyRequest) => apiKeyOf(request) ?? bearerOf(request);
   return {
-    admitTo: admitBy(apiKeyOf, othersOf),
-    admitBearerTo: admitBy(keyOrBearerOf),
+    admitTo: admitBy(ownCredentials),
+    /** Like `admitTo`, but also accepts the API key as a bearer token. */
+    admitBearerTo: admitBy((request) => ({ key: keyOrBearerOf(request) })),
+    /** Like `admitBearerTo`, but a request without a key is not refused. It has no call. */
     admitAnyoneTo:
-      (...methods) =>
-      async (request, reply) => {
+      (...methods: DescMethod[]) =>
+      async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
         const key = keyOrBearerOf(request);
-        if (key !== undefined) await admit(request, reply, { key }, ...methods);
+        if (key !== undefined) await admitWith({ key }, request, reply, ...methods);
       },
-    admitAnyTo: admitBy(anyKeyOf),
-    admit: (request, reply, method) => admit(request, reply, { key: apiKeyOf(request), ...othersOf(request) }, method),
-    async beginCall(request, api, method) {
-      const { id: requestId, ip: address } = request;
-      const call = runner.begin({ api, requestId, address, readTrace: () => traceOf(request), reportLimits() {} });
+    /**
+     * Like `admitTo`, but also accepts the API key where other vendors' clients send it: as a bearer token, in
+     * `xi-api-key` or in the query.
+     */
+    admitAnyTo: admitBy((request) => ({ key: anyKeyOf(request) })),
+    /** Admits a request from within a handler or a hook. */
+    admit: (request: FastifyRequest, reply: FastifyReply, method: DescMethod): Promise<void> =>
+      admitWith(ownCredentials(request), request, reply, method),
+    /** Admits a request from within a handler, with a key or on behalf of the key that its ticket was issued to. */
+    admitWith,
+    /** Begins and admits another call of the same key on an admitted connection. `api` names the vendor's API in logs. */
+    async beginCall(request: FastifyRequest, api: string, method: DescMethod): Promise<RunningCall> {
+      const call = begin(request, api, () => {});
       await call.admit({ key: undefined, ticketKeyId: request.call!.caller.keyId }, method);
       return call;
     },
-    admitWith: (presented, request, reply, method) => admit(request, reply, presented, method),
   };
 }
 
@@ -167,14 +153,15 @@ export function anyKeyOf(request: FastifyRequest): string | undefined {
   return typeof key === 'string' ? key : undefined;
 }
 
-const noOthers = (_request: FastifyRequest): Others => ({});
-const othersOf = (request: FastifyRequest): Others => ({
+/** The API key, or the credentials that our own API accepts instead of it. */
+const ownCredentials = (request: FastifyRequest): Presented => ({
+  key: apiKeyOf(request),
   authorization: request.headers.authorization,
   session: sessionOf(request),
 });
 
 /** The credentials of a person who signed in: the session cookie and the CSRF token, from the same origin. */
-function sessionOf(request: FastifyRequest): Others['session'] {
+function sessionOf(request: FastifyRequest): Presented['session'] {
   const { cookie: cookies, 'x-csrf-token': csrf } = request.headers;
   const cookie = cookieOf(cookies, sessionCookie);
   return cookie && typeof csrf === 'string' && isSameOrigin(request) ? { cookie, csrf } : undefined;

@@ -21,14 +21,7 @@ import {
 } from './resumable-stream.ts';
 import { linkHeaders, type ReadSpeech, resultHeaders, type SpeechHeaders, soundHeaders } from './speech-over-http.ts';
 
-export interface EventSender {
-  /** Starts a stream, with a ticket if there is one. Resumes a stream instead if the request has a Last-Event-ID. */
-  begin(request: FastifyRequest, reply: FastifyReply, read: ReadSpeech, ticket?: Ticket): Promise<FastifyReply>;
-  /** Resumes a stream after `Last-Event-ID`. `holder` is the id of the key or ticket. */
-  resume(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<FastifyReply>;
-  /** Ends a stream, so that it cannot be resumed. */
-  leave(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<void>;
-}
+export type EventSender = ReturnType<typeof createEventSender>;
 
 /** The ticket that starts a stream, and the key that it was issued to. */
 interface Ticket {
@@ -42,7 +35,7 @@ export function createEventSender(
   speech: Api['speech'],
   { admission, admit }: { admission: Admission; admit: Accounts['admit'] },
   streams: ResumableStreams,
-): EventSender {
+) {
   /** Finds a stream of this replica. A request with a ticket carries no key, so the key of the stream is checked. */
   const find = async (request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string) => {
     const stream = streams.find(audioId, holder);
@@ -57,7 +50,8 @@ export function createEventSender(
     return reply;
   };
 
-  const resume: EventSender['resume'] = async (request, reply, audioId, holder) => {
+  /** Resumes a stream after `Last-Event-ID`. `holder` is the id of the key or ticket. */
+  const resume = async (request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string) => {
     const next = nextOf(request, audioId);
     const stream = await find(request, reply, audioId, holder);
     switch (stream.stateOf(next)) {
@@ -76,7 +70,8 @@ export function createEventSender(
   return {
     resume,
 
-    async begin(request, reply, read, ticket) {
+    /** Starts a stream, with a ticket if there is one. Resumes a stream instead if the request has a Last-Event-ID. */
+    async begin(request: FastifyRequest, reply: FastifyReply, read: ReadSpeech, ticket?: Ticket) {
       const last = request.headers['last-event-id'];
       // An EventSource whose connection broke requests the same URL again. Starting the text again would charge it
       // twice, so the stream is resumed. If its events have expired, the request is refused, which stops the
@@ -104,7 +99,8 @@ export function createEventSender(
       return send(reply, stream, 0, headersOf(request, info, read));
     },
 
-    async leave(request, reply, audioId, holder) {
+    /** Ends a stream, so that it cannot be resumed. */
+    async leave(request: FastifyRequest, reply: FastifyReply, audioId: string, holder: string): Promise<void> {
       streams.leave(await find(request, reply, audioId, holder));
     },
   };
