@@ -46,7 +46,7 @@ export function readForms(scope: FastifyInstance, names: FormNames): void {
   });
 }
 
-function parseForm(bytes: Uint8Array, type: string, { fileNames, textNames }: FormNames): Promise<FormBody> {
+function parseForm(bytes: Buffer, type: string, { fileNames, textNames }: FormNames): Promise<FormBody> {
   const form = new FormBody();
   const broken = (message: string, cause?: unknown) => new Failure('invalid_request', { message }, cause);
   return new Promise((resolve, giveUp) => {
@@ -101,11 +101,10 @@ function parseForm(bytes: Uint8Array, type: string, { fileNames, textNames }: Fo
   });
 }
 
-async function feed(parser: InstanceType<typeof Busboy>, bytes: Uint8Array, isOver: () => boolean): Promise<void> {
-  const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let n = 0; n * pieceBytes < all.length && !isOver(); n++) {
+async function feed(parser: InstanceType<typeof Busboy>, bytes: Buffer, isOver: () => boolean): Promise<void> {
+  for (let n = 0; n * pieceBytes < bytes.length && !isOver(); n++) {
     if (n > 0 && n % piecesOfTurn === 0) await ownTurn();
-    parser.write(all.subarray(n * pieceBytes, (n + 1) * pieceBytes));
+    parser.write(bytes.subarray(n * pieceBytes, (n + 1) * pieceBytes));
   }
   if (!isOver()) parser.end();
 }

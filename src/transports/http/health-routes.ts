@@ -9,7 +9,7 @@ import { createConnections, type Turns } from '../net/connections.ts';
 import { type ListenAddress, openListener } from '../net/listen.ts';
 import { createHttpApp } from './http-app.ts';
 import { createAccept, createHttpServer } from './http-server.ts';
-import { documented, type RouteDocs, type Schema } from './route-docs.ts';
+import { documented, objectSchema, type RouteDocs, type Schema, text } from './route-docs.ts';
 
 /** A dependency that must work before requests can be served. */
 export interface ReadinessCheck {
@@ -17,12 +17,8 @@ export interface ReadinessCheck {
   isReady(): Promise<boolean>;
 }
 
-const answerSchema = (title: string, status: string): Schema => ({
-  title,
-  type: 'object',
-  required: ['status'],
-  properties: { status: { type: 'string', enum: [status], description: 'The only value.' } },
-});
+const answerSchema = (title: string, status: string): Schema =>
+  objectSchema(title, { status: text('The only value.', { enum: [status] }) });
 const operation = (id: string, summary: string, schema: Schema, example: object): RouteDocs => ({
   id,
   tag: 'Service',

@@ -23,13 +23,7 @@ import {
   resultHeaders,
   type SpeechHeaders,
   soundHeaders,
-  wholeHeaders,
 } from './speech-over-http.ts';
-
-interface LinkAnswer {
-  headers: SpeechHeaders;
-  body: Readonly<Record<string, unknown>>;
-}
 
 const { synthesizeSpeech, streamSpeech, estimateSpeech } = SpeechService.method;
 
@@ -58,11 +52,17 @@ export function addSpeechRoutes(app: FastifyInstance, tools: RouteTools): void {
   const makeLink = async (request: FastifyRequest, reply: FastifyReply, read: ReadSpeech) => {
     const delivered = await synthesize(request, reply, read);
     const { audioId, voice, chars, format, audioUrl, expiresAt } = delivered;
-    const headers = Object.assign(resultHeaders(delivered), captionHeaders(delivered));
-    headers['X-Audio-Expires'] = expiresAt.toISOString();
+    const headers: SpeechHeaders = {
+      ...resultHeaders(delivered),
+      ...captionHeaders(delivered),
+      'X-Audio-Expires': expiresAt.toISOString(),
+    };
     const body = { status: 'success', audio_url: audioUrl, voice_name: voice.name, method: 'rest', chars, format };
-    const answer: LinkAnswer = { headers, body };
-    return { answer, subject: audioId, usefulUntilMs: Math.floor(expiresAt.getTime() / 1000) * 1000 };
+    return {
+      answer: { headers, body },
+      subject: audioId,
+      usefulUntilMs: Math.floor(expiresAt.getTime() / 1000) * 1000,
+    };
   };
 
   const sendLink = async (request: FastifyRequest, reply: FastifyReply, read: ReadSpeech) => {
@@ -83,10 +83,13 @@ export function addSpeechRoutes(app: FastifyInstance, tools: RouteTools): void {
 
   const sendSound = async (request: FastifyRequest, reply: FastifyReply, read: ReadSpeech) => {
     const delivered = await synthesize(request, reply, read);
-    const headers = wholeHeaders(delivered);
-    const ignored = ignoredHeaders(request, read.ignored);
-    const all = Object.keys(ignored).length > 0 ? { ...headers, ...ignored } : headers;
-    await sendPieces(reply, all, delivered.open());
+    const headers = {
+      ...soundHeaders(delivered, 'rest'),
+      ...resultHeaders(delivered),
+      'content-length': String(delivered.byteCount),
+      ...ignoredHeaders(request, read.ignored),
+    };
+    await sendPieces(reply, headers, delivered.open());
     return reply;
   };
 

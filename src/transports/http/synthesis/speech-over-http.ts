@@ -113,15 +113,6 @@ export async function* withWarnings(reply: FastifyReply, events: AsyncIterable<L
   }
 }
 
-type WholeHeaders = SpeechHeaders & Readonly<Record<'content-type' | 'content-length', string>>;
-
-/** Headers for complete audio in the body. */
-export const wholeHeaders = (facts: Clip): WholeHeaders => ({
-  ...soundHeaders(facts, 'rest'),
-  ...resultHeaders(facts),
-  'content-length': String(facts.byteCount),
-});
-
 export const linkHeaders = ({ audioUrl, expiresAt }: SpeechEvent<'info'>): SpeechHeaders =>
   audioUrl && expiresAt ? { 'X-Audio-Url': audioUrl, 'X-Audio-Expires': expiresAt.toISOString() } : {};
 
