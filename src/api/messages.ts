@@ -65,18 +65,12 @@ const changeable = (desc: DescMessage): string[] =>
       : [name],
   );
 
-export interface Page {
+interface Page {
   size: number;
   /** Position of the last item of the previous page; undefined for the first page. */
   after: string | undefined;
   /** Prefix of the list's cursors. */
   tokenPrefix: string;
-}
-
-interface PageOf<Item> {
-  items: readonly Item[];
-  /** Cursor of the next page; empty on the last page. */
-  nextCursor: string;
 }
 
 /** Parses the requested page of a list. `list` is the name of the list and its filters. */
@@ -93,8 +87,8 @@ export function pageOf(
   return { size: limit, after, tokenPrefix };
 }
 
-/** Cuts the items to the page size. Adds the cursor of the next page if there are more items. */
-export function toPage<Item>(items: readonly Item[], page: Page, positionOf: (item: Item) => string): PageOf<Item> {
+/** Cuts the items to the page size. The cursor of the next page is empty on the last page. */
+export function toPage<Item>(items: readonly Item[], page: Page, positionOf: (item: Item) => string) {
   const first = items.slice(0, page.size);
   const hasMore = items.length > page.size;
   return { items: first, nextCursor: hasMore ? toToken(positionOf(first.at(-1)!), page.tokenPrefix) : '' };

@@ -11,14 +11,6 @@ import { createColumns, type RowStore, toNames } from '../platform/store/row-sto
 import { fromStoredRequest, type SpeechRequest, toStoredRequest } from '../speech.ts';
 import { ticketCharsMax, ticketCharsMin, ticketCharsPerAccountMax, ticketMs } from './call-limits.ts';
 
-interface Ticket {
-  ticketId: string;
-  expiresAtMs: number;
-  request: SpeechRequest;
-  /** Id of the key that the ticket was issued to. The key is verified again when the ticket is used. */
-  keyId: string;
-}
-
 /** The key that a ticket is issued to, and its account, whose unused tickets are limited. */
 type TicketHolder = Pick<KeyCaller, 'keyId' | 'accountId'>;
 
@@ -33,10 +25,7 @@ const previewSeconds = 3600;
  * Largest sealed content. The content of a ticket for events is a request, which may be as large as a request body,
  * plus field names and defaults.
  */
-const factsBytesMax: Readonly<Record<TicketUse, number | undefined>> = {
-  ticket: requestBytesMax + 4096,
-  'live-ticket': undefined,
-};
+const factsBytesMax = requestBytesMax + 4096;
 /** The row decides when a ticket expires. The seal lasts longer, because the clocks of replicas may differ. */
 const sealedSeconds = 3600;
 const limits = { ofAccount: ticketCharsPerAccountMax, ofAll: ticketCharsMax };
@@ -53,7 +42,7 @@ export function createTickets({ rows, seal }: { rows: TicketRows; seal: Accounts
     const ticketId = createId('tkt', ticketIdBits);
     const nowMs = await rows.now();
     const expiresAtMs = nowMs + ticketMs;
-    const sealed = await seal.close(use, { ...about, ticketId }, sealedSeconds, factsBytesMax[use]);
+    const sealed = await seal.close(use, { ...about, ticketId }, sealedSeconds, factsBytesMax);
     const outcome = await rows.add({ ticketId, keyId, accountId, chars, sealed, expiresAtMs }, limits, nowMs);
     const retryAfterSeconds = ticketMs / 1000;
     if (outcome === 'account') {
@@ -63,27 +52,25 @@ export function createTickets({ rows, seal }: { rows: TicketRows; seal: Accounts
     if (outcome === 'all') throw new Failure('overloaded', { retryAfterSeconds });
     return { ticketId, expiresAtMs };
   };
+  /** The key that a ticket was issued to is verified again when the ticket is used. */
   const take = async (use: TicketUse, ticketId: string) => {
     const row = isTicketId(ticketId) ? await rows.take(ticketId, await rows.now()) : undefined;
-    const facts = row && (await seal.open(use, row.sealed, factsBytesMax[use]));
-    return facts?.ticketId === ticketId ? { facts, keyId: row!.keyId, expiresAtMs: row!.expiresAtMs } : undefined;
+    const facts = row && (await seal.open(use, row.sealed, factsBytesMax));
+    return facts?.ticketId === ticketId ? { facts, keyId: row!.keyId } : undefined;
   };
   return {
     /** Whether a ticket can have this id. */
     isId: isTicketId,
-    issue: (request: SpeechRequest, holder: TicketHolder): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>> =>
+    issue: (request: SpeechRequest, holder: TicketHolder) =>
       issue('ticket', holder, charsHeldBy(request), { request: toStoredRequest(request) }),
     /** Returns the ticket and invalidates it, or returns undefined if the ticket is unknown, used or expired. */
-    async use(ticketId: string): Promise<Ticket | undefined> {
+    async use(ticketId: string) {
       const taken = await take('ticket', ticketId);
-      if (!taken) return undefined;
-      const { facts, ...ticket } = taken;
-      return { request: fromStoredRequest(facts.request), ticketId, ...ticket };
+      return taken && { request: fromStoredRequest(taken.facts.request), ticketId, keyId: taken.keyId };
     },
-    issueLive: (holder: TicketHolder): Promise<Pick<Ticket, 'ticketId' | 'expiresAtMs'>> =>
-      issue('live-ticket', holder, ticketCharsMin, {}),
+    issueLive: (holder: TicketHolder) => issue('live-ticket', holder, ticketCharsMin, {}),
     /** Like `use`, but for a live-speech ticket. */
-    useLive: (ticketId: string): Promise<Pick<Ticket, 'keyId'> | undefined> => take('live-ticket', ticketId),
+    useLive: (ticketId: string) => take('live-ticket', ticketId),
     issueToken: (use: TokenUse, { keyId }: TicketHolder, seconds: number = previewSeconds): Promise<string> =>
       seal.close(use, { keyId }, seconds),
     /** Returns the id of the key that the token was issued to, if the token is valid. */

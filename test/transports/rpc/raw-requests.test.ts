@@ -8,7 +8,6 @@ import grpc from '@grpc/grpc-js';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
 import { openRpcServer } from '../../../src/transports/rpc/server.ts';
-import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
 import { goodKey, openTestServices } from './open-services.ts';
 import { openSession, rawCall, request, speechMessage, streamPath, synthesizePath } from './raw-grpc.ts';
 
@@ -41,17 +40,6 @@ describe('requests that are not calls', () => {
         requestId: 'mine',
         apiVersion: '1.0.0',
       });
-  });
-
-  test('and so is a service that is unknown', async () => {
-    const { target } = await openTestServices();
-    const stranger = openGrpcClient(
-      { ...SpeechService, typeName: 'stranger.v1.Service' } as typeof SpeechService,
-      target,
-    );
-    const error = await failureOf(stranger.unary('synthesizeSpeech', {}, goodKey));
-    expect(explain(error)).toMatchObject({ code: 'UNIMPLEMENTED', message: 'Method not found.' });
-    stranger.close();
   });
 
   test.each([
