@@ -3,7 +3,7 @@
 // convert a row to a reply.
 
 /** The gRPC codes in the table, by their names in google.rpc.Code. */
-export type RpcCode =
+type RpcCode =
   | 'INVALID_ARGUMENT'
   | 'UNAUTHENTICATED'
   | 'PERMISSION_DENIED'

@@ -7,6 +7,7 @@ import { create, toBinary } from '@bufbuild/protobuf';
 import { durationFromMs } from '@bufbuild/protobuf/wkt';
 import { Code, ConnectError } from '@connectrpc/connect';
 import { createAsyncIterable, type UniversalServerResponse } from '@connectrpc/connect/protocol';
+import { codeFromString } from '@connectrpc/connect/protocol-connect';
 import { BadRequestSchema, ErrorInfoSchema, RetryInfoSchema } from '../../../gen/google/rpc/error_details_pb.ts';
 import {
   type Failure,
@@ -14,7 +15,6 @@ import {
   type FieldViolation,
   failureTable,
   type Reason,
-  type RpcCode,
   retrySecondsOf,
 } from '../../platform/errors.ts';
 import { type Recipient, toFailureReply } from '../net/failure-reply.ts';
@@ -24,20 +24,6 @@ export const domain = 'sonant';
 /** Maximum size of a failure's details. Details are sent in a trailer, and common clients read 8 KiB of trailers. */
 export const detailBytesMax = 3 * 1024;
 const failureMessageCharsMax = 1000;
-
-const codes: Readonly<Record<RpcCode, Code>> = {
-  INVALID_ARGUMENT: Code.InvalidArgument,
-  UNAUTHENTICATED: Code.Unauthenticated,
-  PERMISSION_DENIED: Code.PermissionDenied,
-  NOT_FOUND: Code.NotFound,
-  UNIMPLEMENTED: Code.Unimplemented,
-  FAILED_PRECONDITION: Code.FailedPrecondition,
-  ABORTED: Code.Aborted,
-  RESOURCE_EXHAUSTED: Code.ResourceExhausted,
-  INTERNAL: Code.Internal,
-  UNAVAILABLE: Code.Unavailable,
-  DEADLINE_EXCEEDED: Code.DeadlineExceeded,
-};
 
 /** Reasons for errors without ErrorInfo, which come from a proxy or from Connect. */
 export const reasonOfCode: Partial<Record<Code, Reason>> = {
@@ -54,7 +40,7 @@ export const reasonOfCode: Partial<Record<Code, Reason>> = {
 
 export function toConnectError(failure: Failure): ConnectError {
   const { reason, facts } = failure;
-  const { code } = failureTable[reason];
+  const code = codeFromString(failureTable[reason].code.toLowerCase());
   const retrySeconds = retrySecondsOf(failure);
   const details: NonNullable<ConstructorParameters<typeof ConnectError>[3]> = [
     { desc: ErrorInfoSchema, value: { reason: reason.toUpperCase(), domain, metadata: toMetadata(facts) } },
@@ -65,7 +51,7 @@ export function toConnectError(failure: Failure): ConnectError {
     details.push({ desc: RetryInfoSchema, value: { retryDelay: durationFromMs(Math.ceil(retrySeconds * 1000)) } });
     headers['retry-after'] = String(Math.max(1, Math.ceil(retrySeconds)));
   }
-  return new ConnectError(shorten(failure.message), codes[code], headers, details, failure);
+  return new ConnectError(shorten(failure.message), code, headers, details, failure);
 }
 
 const toMetadata = ({ limit, actual, limitReason, requiredScopes }: FailureFacts): Record<string, string> => ({
