@@ -67,10 +67,9 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     const starts = new Map(suspects.map((each) => [parts.offsetOf(each.chunkIndex) + each.offset, each.startSeconds]));
     // The end of the job sets the time until which its audio is kept.
     const keepUntilMs = Date.now() + jobKeepMsMax;
-    const done = { holder, audioId, seconds, sampleCount, starts, unchecked, keepUntilMs };
+    const done = { holder, audioId, replacedId: row.audioId, seconds, sampleCount, starts, unchecked, keepUntilMs };
     const finished = await rows.finishChapter(id, done);
-    // Removes the audio that the chapter had before a suspect was spoken again. This comes before the segments, because
-    // if the process dies now, nothing else removes this audio until it expires.
+    // Removes the audio that the chapter had before a suspect was spoken again.
     if (row.audioId) await removeAudio(tools, row.audioId, job.ownerId).catch(onFault);
     // Failures are only reported: the chapter is done, and the clip store's cleanup removes remaining segments.
     for (const key of finished) await clips.remove(key).catch(onFault);

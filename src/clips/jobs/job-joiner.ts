@@ -55,7 +55,8 @@ export async function joinJob(job: JobRow, tools: JobTools, signal: AbortSignal)
       return;
     }
     const { clipId: audioId, seconds } = clip;
-    const ended = await rows.end(job.jobKey, { status: 'succeeded', nowMs, expiresAtMs, audioId, seconds });
+    const outcome = { audioId, replacedId: job.audioId, seconds };
+    const ended = await rows.end(job.jobKey, { status: 'succeeded', nowMs, expiresAtMs, ...outcome });
     if (!ended) {
       await removeAudio(tools, audioId, job.ownerId);
       return;

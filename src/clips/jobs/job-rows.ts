@@ -4,7 +4,7 @@
 
 import { createColumns, type RowStore, type Rows, type Transaction, toNames } from '../../platform/store/row-store.ts';
 import { type ChapterId, createJobLeases } from './job-leases.ts';
-import { createJobSegmentRows, deleteUnneededParts, reopenSuspect } from './job-segment-rows.ts';
+import { createJobSegmentRows, deleteUnneededParts, expireReplaced, reopenSuspect } from './job-segment-rows.ts';
 
 export interface JobRow {
   jobKey: string;
@@ -104,6 +104,8 @@ interface EndedJob {
   expiresAtMs: number;
   error?: string | undefined;
   audioId?: string | undefined;
+  /** The audio that the job had before. */
+  replacedId?: string | null;
   seconds?: number | undefined;
 }
 
@@ -149,7 +151,7 @@ async function requeue(rows: Transaction, jobKey: string, { keepUntilMs }: Reque
 
 /** Ends the job. Returns undefined if the job has already ended. */
 async function markEnded(rows: Transaction, jobKey: string, ended: EndedJob): Promise<JobRow | undefined> {
-  const { status, nowMs, expiresAtMs, error = null, audioId = null, seconds = null } = ended;
+  const { status, nowMs, expiresAtMs, error = null, audioId = null, replacedId, seconds = null } = ended;
   const [job] = await rows.query<JobRow>(
     `update jobs set status = $2, ended_at_ms = $3, expires_at_ms = $4, error = $5, audio_id = coalesce($6, audio_id),
         seconds = coalesce($7, seconds), revision = revision + 1, ended_revision = revision + 1
@@ -163,6 +165,7 @@ async function markEnded(rows: Transaction, jobKey: string, ended: EndedJob): Pr
     seconds,
   );
   if (!job) return undefined;
+  await expireReplaced(rows, replacedId);
   await rows.query('update job_chapters set lease_until_ms = 0, lease_holder = null where job_key = $1', jobKey);
   await deleteUnneededParts(rows, jobKey);
   return job;

@@ -66,6 +66,8 @@ interface SegmentProgress {
 interface DoneChapter {
   holder: string;
   audioId: string;
+  /** The audio that the chapter had before. */
+  replacedId?: string | null;
   seconds: number;
   sampleCount: number;
   /** Start of the audio of suspects, by their offset. */
@@ -207,7 +209,7 @@ async function writeSuspects(
 async function finishChapter(
   rows: Transaction,
   { jobKey, chapter }: ChapterId,
-  { holder, audioId, seconds, sampleCount, starts, unchecked, keepUntilMs }: DoneChapter,
+  { holder, audioId, replacedId, seconds, sampleCount, starts, unchecked, keepUntilMs }: DoneChapter,
 ): Promise<string[]> {
   const ofJob = `update jobs set chapters_done = chapters_done + 1, revision = revision + 1
     where job_key = $1 and status = 'running' returning revision, chapters_done as done, chapter_count as count`;
@@ -228,6 +230,7 @@ async function finishChapter(
   if (before.length > 0) await writeSuspects(rows, { jobKey, chapter }, suspects);
   const keep = 'update clips set expires_at_ms = $2 where clip_id = $1 and expires_at_ms > $3';
   await rows.query(keep, audioId, keepUntilMs, Date.now());
+  await expireReplaced(rows, replacedId);
   const queueJoin = "update job_chapters set status = 'queued' where job_key = $1 and chapter = $2";
   if (done === count) await rows.query(queueJoin, jobKey, count);
   // A suspect may be spoken again, with the other segments as they are.
@@ -235,6 +238,12 @@ async function finishChapter(
   const sql = 'delete from job_segments where job_key = $1 and chapter = $2 returning clip_key as "clipKey"';
   const deleted = await rows.query<ClipOfSegment>(sql, jobKey, chapter);
   return deleted.flatMap(({ clipKey }) => clipKey ?? []);
+}
+
+/** Has the sweep remove replaced audio, if this process ends before it removes the audio. */
+export async function expireReplaced(rows: Transaction, clipId?: string | null): Promise<void> {
+  const sql = 'update clips set expires_at_ms = $2 where clip_id = $1 and expires_at_ms > $2';
+  if (clipId) await rows.query(sql, clipId, Date.now() + 60_000);
 }
 
 async function reopenChapter(rows: Transaction, { jobKey, chapter }: ChapterId): Promise<void> {

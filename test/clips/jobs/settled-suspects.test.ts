@@ -9,7 +9,7 @@ import { openRpcServer } from '../../../src/transports/rpc/server.ts';
 import { openTakes, speakGoodAndBad } from '../../engines/takes-engine.ts';
 import { sentences } from '../../sentences.ts';
 import { explain, failureOf, openGrpcClient } from '../../transports/rpc/grpc-client.ts';
-import { type JobJson, openJobsGateway } from './open-jobs.ts';
+import { type JobJson, type JobsGateway, openJobsGateway } from './open-jobs.ts';
 
 const text = sentences[0]!;
 const offset = text.length + 2;
@@ -130,27 +130,40 @@ test('with a spent quota, nothing is spoken again, and the job and its audio sta
   expect([(await untilEnded(id)).status, await charged()]).toEqual(['succeeded', chars + price]);
 });
 
+const expiryOf = async ({ store }: Pick<JobsGateway, 'store'>, { audio_url }: { audio_url: string }) => {
+  const audioId = audio_url.split('/').pop()!.split('.')[0]!;
+  const sql = 'select expires_at_ms as "atMs" from clips where clip_id = $1';
+  return Number((await store.query<{ atMs: number }>(sql, audioId))[0]!.atMs);
+};
+
+test('audio that was replaced and not removed, as if the process had ended, expires soon', async () => {
+  const gateway = await openSuspect([good]);
+  const { id, job, rows, settle, untilEnded } = gateway;
+  rows.markDeleted = () => Promise.reject(new Error('the process ended'));
+  await settle('speak_again');
+  const next = await untilEnded(id);
+  const soonMs = Date.now() + 60_000;
+  for (const replaced of [job, job.chapters[0]]) expect(await expiryOf(gateway, replaced)).toBeLessThanOrEqual(soonMs);
+  for (const kept of [next, ...next.chapters]) expect(await expiryOf(gateway, kept)).toBeGreaterThan(soonMs);
+});
+
 test('the earlier audio does not expire while a sentence is spoken again; the new audio is kept as new audio is', async () => {
-  const { engine, id, job, settle, store, untilEnded } = await openSuspect([good]);
+  const gateway = await openSuspect([good]);
+  const { engine, id, job, settle, store, untilEnded } = gateway;
   const keptMs = (each: JobJson) => Date.parse(each.expires_at) - Date.parse(each.ended_at);
-  const expiryOf = async ({ audio_url }: { audio_url: string }) => {
-    const audioId = audio_url.split('/').pop()!.split('.')[0]!;
-    const sql = 'select expires_at_ms as "atMs" from clips where clip_id = $1';
-    return Number((await store.query<{ atMs: number }>(sql, audioId))[0]!.atMs);
-  };
   const soonMs = Date.now() + 60_000;
   await store.query('update clips set expires_at_ms = $1', soonMs);
   const { speak } = engine;
   const meanwhile: number[] = [];
   engine.speak = async function* (...asked) {
-    for (const each of [job, ...job.chapters]) meanwhile.push(await expiryOf(each));
+    for (const each of [job, ...job.chapters]) meanwhile.push(await expiryOf(gateway, each));
     yield* speak(...asked);
   };
   await settle('speak_again');
   const next = await untilEnded(id);
   expect(meanwhile.map((atMs) => atMs > soonMs)).toEqual([true, true, true]);
   expect(keptMs(next)).toBe(keptMs(job));
-  expect(await expiryOf(next)).toBe(Date.parse(next.expires_at));
+  expect(await expiryOf(gateway, next)).toBe(Date.parse(next.expires_at));
 });
 
 test('after a day, the text and the audio of the sentences are gone, and nothing can be spoken again', async () => {
