@@ -1,4 +1,5 @@
 // Numbers whose form depends on certain words beside them, such as ordinals, years and the names of rulers.
+import { parseRoman } from './number-words.ts';
 import { charBefore, matchAt, type Rule, sticky, textBefore } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
 
@@ -39,9 +40,11 @@ export function contextRule(v: Verbalizer, isRoman: boolean): Rule {
     if (rowsOf.size < keysMax) rowsOf.set(key, own);
     for (const { pattern, isAfter, sayValue } of own) {
       const match = matchAt(pattern, text, at);
-      const head = match ? textBefore(place, 60) : '';
-      const value = match && matchAt(isAfter, head, head.length) ? v.valueOf(match[1]!) : undefined;
-      if (value !== undefined) return { say: sayValue(value, match![2]), length: match![0].length };
+      if (!match) continue;
+      const head = textBefore(place, 60);
+      const [{ length }, number = '', rest] = match;
+      const value = /^\d+$/.test(number) ? number : parseRoman(number);
+      if (value !== undefined && matchAt(isAfter, head, head.length)) return { say: sayValue(value, rest), length };
     }
     return undefined;
   };

@@ -13,9 +13,6 @@ const spelledKinds = new Set(['characters', 'spell-out', 'verbatim']);
 /** Replaces text that must not be spoken. */
 const bleep = 'beep';
 
-/** Reads text by the general rules. */
-type Read = (text: string) => string;
-
 /** Speaks text as this kind; undefined if the text or the language does not allow the kind. */
 export function sayAs(
   { as, format }: { as: string; format: string },
@@ -24,25 +21,28 @@ export function sayAs(
 ): string | undefined {
   const written = text.replace(/\s+/g, ' ').trim();
   if (as === 'expletive' || as === 'bleep') return bleep;
-  const read = (given: string) => sayText(given, { languageCode, spellOut: true });
+  const readNumber = () => (/\d/.test(written) ? sayText(written, { languageCode, spellOut: true }) : undefined);
   const verbalizer = verbalizerFor(languageCode);
-  const byTable = verbalizer && sayByTable(as, format, written, verbalizer, read);
+  const byTable = verbalizer && sayByTable(as, format, written, verbalizer, readNumber);
   if (byTable) return byTable;
   const said = sayOneByOne(as, written);
   return said ?? (readsNumbers && plainKinds.has(as) ? written : undefined);
 }
 
-function sayByTable(as: string, format: string, written: string, v: Verbalizer, read: Read): string | undefined {
+type Said = string | undefined;
+
+/** `readNumber` reads text with a digit by the general rules. */
+function sayByTable(as: string, format: string, written: string, v: Verbalizer, readNumber: () => Said): Said {
   const { spelled } = v.table.signs;
   if (spelled !== undefined && spelledKinds.has(as)) return spell(written, spelled, v);
   switch (as) {
     case 'cardinal':
     case 'number':
-      return sayNumeral(written, v) ?? readWritten(written, read);
+      return sayNumeral(written, v) ?? readNumber();
     case 'ordinal': {
       const plain = v.table.numbers.mark === '.' ? written.replace(/[, ]/g, '') : written;
       const value = /^(\d{1,21})\D{0,3}$/.exec(plain)?.[1] ?? parseRoman(plain);
-      return value === undefined ? undefined : v.ordinal(value);
+      return value === undefined ? undefined : v.number(value, 'ordinal');
     }
     case 'digits':
       return spelled === undefined ? undefined : spell(written.replace(/\D/g, ''), '', v);
@@ -51,18 +51,15 @@ function sayByTable(as: string, format: string, written: string, v: Verbalizer, 
     case 'fraction':
       return sayFraction(written, v);
     case 'date':
-      return sayDate(written, format, v) ?? (isDateFormat(format) ? undefined : readWritten(written, read));
+      return sayDate(written, format, v) ?? (isDateFormat(format) ? undefined : readNumber());
     case 'time':
     case 'currency':
     case 'unit':
-      return readWritten(written, read);
+      return readNumber();
     default:
       return undefined;
   }
 }
-
-/** Reads text with digits by the general rules. */
-const readWritten = (written: string, read: Read) => (/\d/.test(written) ? read(written) : undefined);
 
 function spell(written: string, spelled: string, v: Verbalizer): string {
   const names = new Map(toRows(spelled));
@@ -99,7 +96,7 @@ function sayDate(written: string, format: string, v: Verbalizer): string | undef
   if (isWrong) return undefined;
   if (d !== undefined && month !== undefined) return v.date(Number(d), month, y);
   const year = y === undefined ? '' : v.year(y.length === 2 ? `${Number(y) < 50 ? 20 : 19}${y}` : y);
-  const head = month === undefined ? (d === undefined ? '' : v.ordinal(d)) : v.monthName(month)!;
+  const head = month === undefined ? (d === undefined ? '' : v.number(d, 'ordinal')) : v.monthName(month)!;
   return [head, year].filter(Boolean).join(v.table.date.before_year ?? ' ');
 }
 

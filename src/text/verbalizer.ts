@@ -5,7 +5,7 @@ import { toRows } from '../platform/keyed-rows.ts';
 import { agreementOf } from './agreement.ts';
 import { hasTable, type LanguageTable, type NumberRules, readTable } from './language-table.ts';
 import { type Currency, type Noun, Nouns } from './nouns.ts';
-import { NumberFormat, namedDigitsMax, parseRoman } from './number-words.ts';
+import { NumberFormat, namedDigitsMax } from './number-words.ts';
 import { startSource } from './rule.ts';
 
 /** A written number without its separators. */
@@ -70,7 +70,7 @@ export class Verbalizer {
   }
 
   /** Speaks a whole number in one of the table's forms. */
-  number(digits: string | bigint | number, form = 'cardinal'): string {
+  number(digits: string | number, form = 'cardinal'): string {
     const written = `${digits}`.replace(/^0+(?=\d)/, '');
     if (written.length > smallDigitsMax) return this.#number(`${digits}`, written, form);
     const key = `${form} ${written}`;
@@ -107,10 +107,6 @@ export class Verbalizer {
   formOf(gender: string, inCase: string | undefined): string {
     const form = `${gender}-${inCase}`;
     return form in this.table.forms ? form : gender;
-  }
-
-  ordinal(digits: string | number): string {
-    return this.number(digits, 'ordinal');
   }
 
   year(digits: string, form = 'year'): string {
@@ -265,11 +261,6 @@ export class Verbalizer {
       return group.startsWith('0') ? this.digits(group) : this.number(group);
     });
     return `${written.trimStart().startsWith('+') ? `${this.signs.get('+')!} ` : ''}${said.join(', ')}`;
-  }
-
-  /** The value of digits or a Roman numeral; undefined if the text is neither. */
-  valueOf(written: string): number | string | undefined {
-    return /^\d+$/.test(written) ? written : parseRoman(written);
   }
 }
 
