@@ -1,6 +1,6 @@
 // Numbers whose form depends on certain words beside them, such as ordinals, years and the names of rulers.
 import { parseRoman } from './number-words.ts';
-import { charBefore, matchAt, type Rule, sticky, textBefore } from './rule.ts';
+import { charBefore, matchAt, type Rule, startingWith, sticky, textBefore } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
 
 /** Maximum number of beginnings of numbers whose rows are cached. */
@@ -32,7 +32,7 @@ export function contextRule(v: Verbalizer, isRoman: boolean): Rule {
   // Most rows fail by the number and the character behind it alone.
   const rowsOf = new Map<string, typeof rows>();
   const beginning = sticky('[\\dIVXLCDM]{1,6}[^]?');
-  const read: Rule = (place) => {
+  return startingWith(isRoman ? /[IVXLCDM]/ : /\d/, (place) => {
     const { text, at } = place;
     if (/[\p{L}\d]/u.test(charBefore(place))) return undefined;
     const key = matchAt(beginning, text, at)![0];
@@ -47,6 +47,5 @@ export function contextRule(v: Verbalizer, isRoman: boolean): Rule {
       if (value !== undefined && matchAt(isAfter, head, head.length)) return { say: sayValue(value, rest), length };
     }
     return undefined;
-  };
-  return Object.assign(read, { first: isRoman ? /[IVXLCDM]/ : /\d/ });
+  });
 }

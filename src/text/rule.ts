@@ -56,8 +56,9 @@ export function rule(source: string, say: Say): Rule {
   };
 }
 
-/** Restricts a rule to places at characters of a pattern, or at digits before such a character. */
-export const startingWith = (first: RegExp, rule: Rule): Rule => Object.assign(rule, { first });
+/** A rule that is tried only at characters of a pattern, or at digits before such a character. */
+export const startingWith = (first: RegExp, rule: Rule): Rule =>
+  Object.assign((place: Place) => rule(place), { first });
 
 export const ruleAt = (first: RegExp, source: string, say: Say): Rule => startingWith(first, rule(source, say));
 

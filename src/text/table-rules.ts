@@ -3,7 +3,7 @@
 
 import { toRows } from '../platform/keyed-rows.ts';
 import { formsOf } from './forms.ts';
-import type { LanguageTable, RuleRow } from './language-table.ts';
+import type { LanguageTable, RuleRow, WrittenRule } from './language-table.ts';
 import { Measures, sumRulesFor } from './measures.ts';
 import { stoppedRuleFor } from './phrasing.ts';
 import {
@@ -18,7 +18,7 @@ import {
   wordSet,
 } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
-import { addressRulesFor, sayNamePart } from './web-addresses.ts';
+import { addressRuleFor, sayNamePart } from './web-addresses.ts';
 import { formulaRuleFor, identifierRuleFor, toLatin } from './word-rules.ts';
 import { type Form, toRule } from './written-rules.ts';
 
@@ -45,30 +45,31 @@ export function tableRulesOf(v: Verbalizer): RuleLists | undefined {
   const measure: Form = (written) => measures.rule({ text: written.replace(' ', ''), at: 0, dayFirst: false })?.say;
   const formOf = formsOf(v, { name, tag, topic, measure });
   const numberIn = formOf('topic_number');
-  const sums = sumRulesFor(v);
-  const codes: Readonly<Record<string, readonly Rule[]>> = {
-    address: addressRulesFor(v, sayWord),
-    sum_first: [sums.sum_first],
-    sum_last: [sums.sum_last],
-    measure: [measures.rule],
-    stopped: [stoppedRuleFor(v.table)],
-    identifier: [identifierRuleFor(v)],
-    formula: [formulaRuleFor(v)],
-    word: [rule(String.raw`[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*`, ([word], place) => words.say(word, place))],
+  const codes: Readonly<Record<string, Rule>> = {
+    ...sumRulesFor(v),
+    address: addressRuleFor(v, sayWord),
+    measure: measures.rule,
+    stopped: stoppedRuleFor(v.table),
+    identifier: identifierRuleFor(v),
+    formula: formulaRuleFor(v),
+    word: rule(String.raw`[\p{L}\p{M}]+(?:'[\p{L}\p{M}]+)*`, ([word], place) => words.say(word, place)),
   };
-  const toRules = (row: RuleRow): readonly Rule[] => {
-    if ('code' in row) return codes[row.code]!;
+  const toWritten = (row: WrittenRule): Rule => {
     const written = toRule(row, formOf);
-    return [row.measured ? measures.measured(written, row.measured) : written];
+    return row.measured ? measures.measured(written, row.measured) : written;
   };
-  const toListed = (row: RuleRow): readonly Rule[] =>
-    row.first === undefined
-      ? toRules(row)
-      : toRules(row).map((known) => startingWith(firstOf(row.first!), (place) => known(place)));
-  const listOf = (rows: readonly RuleRow[]) => rows.flatMap(toListed);
+  const toListed = (row: RuleRow): Rule => {
+    const found = 'code' in row ? codes[row.code]! : toWritten(row);
+    return row.first === undefined ? found : startingWith(firstOf(row.first), found);
+  };
   const { digit, point, letter, sign } = rules;
-  const special = [...words.special.keys()];
-  return { digit: listOf(digit), point: listOf(point), letter: listOf(letter), sign: listOf(sign), special };
+  return {
+    digit: digit.map(toListed),
+    point: point.map(toListed),
+    letter: letter.map(toListed),
+    sign: sign.map(toListed),
+    special: [...words.special.keys()],
+  };
 }
 
 /** Speaks a name in a tag or a handle. Each word of the name begins with a capital. */

@@ -17,7 +17,7 @@ import { type Kind, type RuleLists, tableRulesOf } from './table-rules.ts';
 import { breakStrength, type SpokenToken, type Token } from './tokenize.ts';
 import { type Verbalizer, verbalizerFor } from './verbalizer.ts';
 import { sayNamePart } from './web-addresses.ts';
-import { abbreviationRulesFor, addressRuleFor, identifierRuleFor, letterRulesFor, toLatin } from './word-rules.ts';
+import { abbreviationRulesFor, identifierRuleFor, latinAddressRuleFor, letterRulesFor, toLatin } from './word-rules.ts';
 
 const ruleSets = new WeakMap<Verbalizer, RuleSet>();
 
@@ -46,7 +46,7 @@ function sharedRulesOf(v: Verbalizer): RuleLists {
   const abbreviations = abbreviationRulesFor(v);
   const [besideRule] = abbreviations;
   return {
-    digit: [identifierRuleFor(v), ...addressRuleFor(v), ...digitRulesFor(v)],
+    digit: [identifierRuleFor(v), latinAddressRuleFor(v), ...digitRulesFor(v)],
     point: [],
     letter: letterRulesFor(v, abbreviations),
     sign: [
@@ -54,8 +54,7 @@ function sharedRulesOf(v: Verbalizer): RuleLists {
       signedMoneyRuleFor(v),
       ...fractionRulesFor(v),
       perRule(v),
-      // Wrapped, because startingWith changes the rule it is given, and letters need the rule without a first character.
-      startingWith(/[§±→²³]/, (place) => besideRule(place)),
+      startingWith(/[§±→²³]/, besideRule),
       ...joiningRules(v),
       startingWith(/[\^⁺⁻⁰¹²³⁴-⁹]/, powerRuleFor(v)),
       topicRule(v),

@@ -39,7 +39,7 @@ export function sayNamePart(part: string, v: Verbalizer, sayWord: (word: string)
   return said?.join(' ') ?? '';
 }
 
-export function addressRulesFor(v: Verbalizer, sayWord: (word: string) => string): Rule[] {
+export function addressRuleFor(v: Verbalizer, sayWord: (word: string) => string): Rule {
   const { address, domains = symbols.domains, spelled_domains = '' } = v.table.signs;
   const names = new Map(toRows(address));
   const spelled = wordSet(v.table.rules ? spelled_domains : `${spelled_domains} ${symbols.spelled_extensions}`);
@@ -62,12 +62,11 @@ export function addressRulesFor(v: Verbalizer, sayWord: (word: string) => string
   // A table with rules has its own for file names.
   if (!v.table.rules) sources.push(fileSource);
   const patterns = sources.map((source) => sticky(`${startSource}${source}`));
-  const read: Rule = (place) => {
+  return (place) => {
     if (!matchAt(possiblePattern, place.text, place.at)) return undefined;
     const found = patterns.map((pattern) => trimAddress(matchAt(pattern, place.text, place.at)?.[0] ?? ''));
     const written = found.find((address) => address !== '') ?? '';
     const said = say(written.replace(schemePattern, ''));
     return said === '' ? undefined : { say: said, length: written.length };
   };
-  return [read];
 }

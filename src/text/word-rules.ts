@@ -20,7 +20,7 @@ import {
   wordSet,
 } from './rule.ts';
 import type { Verbalizer } from './verbalizer.ts';
-import { addressRulesFor } from './web-addresses.ts';
+import { addressRuleFor } from './web-addresses.ts';
 
 /** The end of an abbreviation inside a word: c/8, p.5 and C/Mayor begin with one, but C/C++ does not. */
 const goesOnPattern = /^(?:[^/]\p{L}|\/\p{L}(?!\p{Ll})|[\p{L}\d]\d)/u;
@@ -195,7 +195,7 @@ const bareUnitRule = ({ nouns, table }: Verbalizer): Rule =>
 
 export const letterRulesFor = (v: Verbalizer, abbreviations: readonly Rule[]): Rule[] => [
   identifierRuleFor(v),
-  ...addressRuleFor(v),
+  latinAddressRuleFor(v),
   bareUnitRule(v),
   formulaRuleFor(v),
   ...abbreviations,
@@ -206,4 +206,4 @@ export const letterRulesFor = (v: Verbalizer, abbreviations: readonly Rule[]): R
   wordRule(v),
 ];
 
-export const addressRuleFor = (v: Verbalizer): Rule[] => addressRulesFor(v, (word) => toLatin(word));
+export const latinAddressRuleFor = (v: Verbalizer): Rule => addressRuleFor(v, (word) => toLatin(word));
