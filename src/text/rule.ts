@@ -19,7 +19,7 @@ export interface Reading {
    * Verbalization method that receives the text: `word` by default, or the method for punctuation after a word
    * (`mark`), before a word (`open`) or between words (`join`).
    */
-  kind?: 'mark' | 'open' | 'join' | undefined;
+  kind?: 'word' | 'mark' | 'open' | 'join' | undefined;
 }
 
 export interface Rule {

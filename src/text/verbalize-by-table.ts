@@ -6,6 +6,7 @@ import {
   charBefore,
   endSource,
   type Place,
+  type Reading,
   type Rule,
   type RulesFor,
   ruleAt,
@@ -31,10 +32,10 @@ export function readByTable(text: string, tokens: readonly Token[], languageCode
 
 function toRules(v: Verbalizer): RuleSet {
   const { special, digit, point, letter, sign } = tableRulesOf(v) ?? sharedRulesOf(v);
+  const signs = [...sign, (place: Place) => readSign(place, v)];
   return {
-    rulesFor: { digit: byFirst(digit), point: byFirst(point), letter: byFirst(letter), sign: byFirst(sign) },
+    rulesFor: { digit: byFirst(digit), point: byFirst(point), letter: byFirst(letter), sign: byFirst(signs) },
     monthFirst: new RegExp(`^(?:${v.table.month_first ?? '(?!)'})$`, 'i'),
-    readSign: (place) => readSign(place, v),
     easyWordEnd: easyWordEnd(v, special),
   };
 }
@@ -153,7 +154,7 @@ const topicRule = (v: Verbalizer): Rule =>
   });
 
 /** Reads the sign at the place; a sign is neither a letter nor a digit. */
-function readSign(place: Place, v: Verbalizer): SignReading {
+function readSign(place: Place, v: Verbalizer): Reading {
   const sign = signAt(place);
   const { char, repeats, before, after } = sign;
   switch (char) {
@@ -186,7 +187,7 @@ function readSign(place: Place, v: Verbalizer): SignReading {
   }
 }
 
-function saidOf(sign: Sign, { signs }: Verbalizer): SignReading {
+function saidOf(sign: Sign, { signs }: Verbalizer): Reading {
   const { char, before, after } = sign;
   const say = signs.get(char);
   if (say === undefined) return silent(sign);
@@ -209,7 +210,7 @@ const codePattern = /^(?:(?!0)\d+-0\d+|00-\d+|\d{3,}-\d|(?:19|20)\d\d-\d{3})$/;
 /** A set after another one: 6-4, 3-6. */
 const scorePattern = /\d[-–]\d[,;] \d$/;
 
-function readDash(sign: Sign, v: Verbalizer): SignReading {
+function readDash(sign: Sign, v: Verbalizer): Reading {
   const { text, end, before, after, repeats } = sign;
   const { minus, range, score = range, next: adjacent = range } = v.table.numbers;
   if (repeats > 1) return before === ' ' && after === ' ' ? marked(sign, ',') : silent(sign);
@@ -240,7 +241,6 @@ interface RuleSet {
   rulesFor: Readonly<Record<Kind, RulesFor>>;
   /** Pattern of the language codes whose dates have the month first. */
   monthFirst: RegExp;
-  readSign(place: Place): SignReading;
   /** Fast path for most tokens: returns the end of a plain word without punctuation, or 0 if the rules must decide. */
   easyWordEnd(text: string, token: Token): number;
 }
@@ -279,36 +279,26 @@ const endsHere = (text: string, at: number, to: number): boolean =>
 function readAt(place: Place, spoken: Verbalization, token: Token, rules: RuleSet): number {
   const { text, at } = place;
   const char = String.fromCodePoint(text.codePointAt(at)!);
-  if (letterPattern.test(char)) {
-    const easy = at === token.from ? rules.easyWordEnd(text, token) : 0;
-    if (easy > 0) {
-      spoken.word(text.slice(at, easy), at, easy);
-      return easy - at;
-    }
-    return readRules(rules.rulesFor.letter(char), place, spoken) ?? 1;
+  const easy = at === token.from && letterPattern.test(char) ? rules.easyWordEnd(text, token) : 0;
+  if (easy > 0) {
+    spoken.word(text.slice(at, easy), at, easy);
+    return easy - at;
   }
-  if (char >= '0' && char <= '9') {
-    const behind = /\D/.exec(text.slice(at, at + 40))?.[0] ?? ' ';
-    return readRules(rules.rulesFor.digit(char + behind), place, spoken) ?? 1;
-  }
-  if (char === '.' && /[0-9]/.test(text[at + 1] ?? '') && !/[\p{L}\d]/u.test(text[at - 1] ?? ' ')) {
-    return readRules(rules.rulesFor.point(char), place, spoken) ?? 1;
-  }
-  const length = readRules(rules.rulesFor.sign(char), place, spoken);
-  if (length !== undefined) return length;
-  const sign = rules.readSign(place);
-  spoken[sign.kind](sign.say, at, at + sign.length);
-  return sign.length;
-}
-
-function readRules(rules: readonly Rule[], place: Place, spoken: Verbalization): number | undefined {
-  for (const rule of rules) {
+  for (const rule of rulesAt(place, char, rules.rulesFor)) {
     const reading = rule(place);
     if (!reading) continue;
-    spoken[reading.kind ?? 'word'](reading.say, place.at, place.at + reading.length);
+    spoken[reading.kind ?? 'word'](reading.say, at, at + reading.length);
     return reading.length;
   }
-  return undefined;
+  return 1;
+}
+
+/** The rules for text that begins with this character. */
+function rulesAt({ text, at }: Place, char: string, rulesFor: RuleSet['rulesFor']): readonly Rule[] {
+  if (letterPattern.test(char)) return rulesFor.letter(char);
+  if (/\d/.test(char)) return rulesFor.digit(char + (/\D/.exec(text.slice(at, at + 40))?.[0] ?? ' '));
+  const isPoint = char === '.' && /\d/.test(text[at + 1] ?? '') && !/[\p{L}\d]/u.test(text[at - 1] ?? ' ');
+  return isPoint ? rulesFor.point(char) : rulesFor.sign(char);
 }
 
 class Verbalization {
@@ -366,13 +356,6 @@ interface Sign extends Place {
   after: string;
 }
 
-interface SignReading {
-  /** The method of Verbalization that receives the sign. */
-  kind: 'word' | 'mark' | 'open' | 'join';
-  say: string;
-  length: number;
-}
-
 function signAt(place: Place): Sign {
   const { text, at } = place;
   const char = String.fromCodePoint(text.codePointAt(at)!);
@@ -384,13 +367,13 @@ function signAt(place: Place): Sign {
 const isLetterOrDigit = (char: string): boolean => /[\p{L}\p{N}]/u.test(char);
 
 const toReading =
-  (kind: SignReading['kind']) =>
-  ({ at, end }: Sign, say: string, length = end - at): SignReading => ({ kind, say, length });
+  (kind: Reading['kind']) =>
+  ({ at, end }: Sign, say: string): Reading => ({ kind, say, length: end - at });
 
 const said = toReading('word');
 const marked = toReading('mark');
 const opens = toReading('open');
 const joins = toReading('join');
-const joined = (sign: Sign, say: string): SignReading => (say === '' ? silent(sign) : said(sign, say));
+const joined = (sign: Sign, say: string): Reading => (say === '' ? silent(sign) : said(sign, say));
 /** A silent sign, which only separates the words on both sides. */
-const silent = (sign: Sign, length?: number): SignReading => opens(sign, '', length);
+const silent = (sign: Sign): Reading => opens(sign, '');
