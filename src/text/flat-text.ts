@@ -124,10 +124,8 @@ function replacementsIn(replacements: readonly Replacement[], from: number, to: 
   }
   let last = first;
   while (last < replacements.length && replacements[last]!.to <= to) last++;
-  return last > first ? replacements.slice(first, last) : noReplacements;
+  return replacements.slice(first, last);
 }
-
-const noReplacements: readonly Replacement[] = [];
 
 /** Replaces the placeholders in the spoken form of a range. */
 export function replaceIn(
