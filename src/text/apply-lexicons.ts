@@ -2,8 +2,8 @@
 // written `sub` or `phoneme`. Addresses, text inside such markup, and Markdown and HTML syntax are not matched.
 import type { Steps } from '../platform/runtime/steps.ts';
 import { type Lexicon, matchLexicons } from './lexicon.ts';
-import { mark, markMarkup } from './markdown.ts';
-import { countSaid, type MarkedItem, type MarkedRun, type MarkedText, type Piece } from './marked-text.ts';
+import { addressPattern, mark, markMarkup } from './markdown.ts';
+import { countSaid, type MarkedItem, type MarkedRun, type MarkedText, type Piece, piecesIn } from './marked-text.ts';
 import { readParagraph } from './paragraphs.ts';
 
 /** The lexicons of a run in order of precedence, and the language of the run. */
@@ -48,14 +48,14 @@ function* applyTo(
       if (!match) continue;
       const { from, to, said } = match;
       const [start, stop] = [at(from), at(to - 1) + 1];
-      applied.push(...cutPieces(group, end, start));
-      const within = cutPieces(group, start, stop);
+      applied.push(...piecesIn(group, end, start));
+      const within = piecesIn(group, start, stop);
       const [first, last] = [within[0]!, within.at(-1)!];
       applied.push({ ...first, text: written.slice(start, stop), from: first.from, to: last.to, said });
       end = stop;
       found++;
     }
-    applied.push(...(end === 0 ? group : cutPieces(group, end, written.length)));
+    applied.push(...(end === 0 ? group : piecesIn(group, end, written.length)));
   }
   return found > 0 ? applied : undefined;
 }
@@ -74,26 +74,6 @@ function groupsOf(pieces: readonly Piece[]): Piece[][] {
 
 const isPlain = ({ said, mark: name }: Piece): boolean => said === undefined && name === undefined;
 
-/**
- * Returns the pieces in the range `from` to `to` of their joined text; the outer pieces are cut to fit. Character
- * references are not cut, because each of them stands for one character.
- */
-function cutPieces(pieces: readonly Piece[], from: number, to: number): Piece[] {
-  const cut: Piece[] = [];
-  let at = 0;
-  for (const piece of pieces) {
-    const start = Math.max(from - at, 0);
-    const end = Math.min(to - at, piece.text.length);
-    at += piece.text.length;
-    if (end <= start) continue;
-    const isExact = piece.text.length === piece.to - piece.from;
-    const range = isExact ? { from: piece.from + start, to: piece.from + end } : {};
-    cut.push({ ...piece, text: piece.text.slice(start, end), ...range });
-  }
-  return cut;
-}
-
-const addressPattern = /(?:\bhttps?:\/\/|\bwww\.)[^\s<>"`*\]|]+/gi;
 /** A character that is not part of any word. */
 const nothing = '\0';
 

@@ -11,7 +11,8 @@ export const mark = Object.freeze({ keep: 0, silent: 1, space: 2, comma: 3, para
 
 const specialPattern = /[\\`<[\]*_~|$【¹²³⁴-⁹]/;
 const nextSpecialPattern = /[\\`<[\]*_~|$【¹²³⁴-⁹]/g;
-const addressPattern = /(?:\bhttps?:\/\/|\bwww\.)[^\s<>"`*\]|]+/gi;
+/** A web address, up to a sign of markup. */
+export const addressPattern = /(?:\bhttps?:\/\/|\bwww\.)[^\s<>"`*\]|]+/gi;
 /** An attribute must have a value or a known boolean name, so <i am> is not a tag. */
 const attributeSource = String.raw`\s+(?:[\w:@.-]{1,60}\s{0,3}=\s{0,3}(?:"[^"<]{0,1000}"|'[^'<]{0,1000}'|[^\s"'<>=]{1,1000})|(?:async|autoplay|checked|controls|defer|disabled|hidden|loop|muted|open|readonly|required|selected)(?=[\s/>]))`;
 const tagPattern = new RegExp(`<(/?)([A-Za-z][\\w:-]{0,40})((?:${attributeSource}){0,40})\\s{0,3}(/?)>`, 'y');

@@ -176,6 +176,24 @@ export function countSaid(pieces: readonly Piece[], isLiteral: boolean): number 
   return countChars(isLiteral ? joined.trim() : joined);
 }
 
+/**
+ * Returns the pieces in the range `from` to `to` of their joined text, cut to fit. Only pieces that are spoken exactly
+ * as written are cut, and not a character reference, which stands for one character.
+ */
+export function piecesIn(pieces: readonly Piece[], from: number, to: number): Piece[] {
+  let at = 0;
+  return pieces.flatMap((piece): Piece[] => {
+    const { text } = piece;
+    const start = at;
+    at += text.length;
+    const isExact = !piece.said && text.length === piece.to - piece.from;
+    if (!isExact || text === '') return start >= from && start < to ? [piece] : [];
+    const [first, last] = [Math.max(from - start, 0), Math.min(to - start, text.length)];
+    if (first >= last) return [];
+    return [{ ...piece, text: text.slice(first, last), from: piece.from + first, to: piece.from + last }];
+  });
+}
+
 export class MarkupFault extends Error {
   /** Creates a fault at `at`, an index into `source`. */
   constructor(source: string, at: number, what: string) {

@@ -1,6 +1,6 @@
 // Divides the runs of a marked text at sentence ends. A sentence may span several runs and pauses. A sentence also ends
 // with a run that states an end, and at a change of voice or language in the markup.
-import { countSaid, type MarkedItem, type MarkedRun, type Piece } from './marked-text.ts';
+import { countSaid, type MarkedItem, type MarkedRun, type Piece, piecesIn } from './marked-text.ts';
 import { normalizeText } from './normalize-text.ts';
 import { breakStrength } from './tokenize.ts';
 
@@ -124,22 +124,4 @@ function sentencesOf(text: string, so: { languageCode: string; isLiteral: boolea
   const isOpen = so.isLast && !/[\p{Sentence_Terminal}…]|\n\s*\n/u.test(text.slice(lastEnd));
   if (wordPattern.test(said)) close(text.length, isOpen);
   return sentences;
-}
-
-/**
- * Returns the pieces in the range `from` to `to` of their joined text, cut to fit. Only pieces that are spoken exactly
- * as written are cut.
- */
-function piecesIn(pieces: readonly Piece[], from: number, to: number): Piece[] {
-  let at = 0;
-  return pieces.flatMap((piece): Piece[] => {
-    const { text } = piece;
-    const start = at;
-    at += text.length;
-    const isExact = !piece.said && text.length === piece.to - piece.from;
-    if (!isExact || text === '') return start >= from && start < to ? [piece] : [];
-    const [first, last] = [Math.max(from - start, 0), Math.min(to - start, text.length)];
-    if (first >= last) return [];
-    return [{ ...piece, text: text.slice(first, last), from: piece.from + first, to: piece.from + last }];
-  });
 }
