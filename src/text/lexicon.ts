@@ -56,11 +56,6 @@ function toLower(text: string): string {
   return text.replace(/./gsu, (char) => (char.toLowerCase().length === char.length ? char.toLowerCase() : char));
 }
 
-function prepareText(text: string, languageCode: string): LexiconText {
-  const plain = toPlain(text);
-  return { plain, lower: toLower(plain), edges: new WordEdges(plain, languageCode), languageCode };
-}
-
 const toComparable = (grapheme: string): string => toPlain(grapheme.trim().replace(/\s+/g, ' ').normalize('NFC'));
 
 /** Converts an entry's pronunciation; undefined if its phoneme is invalid in its alphabet. */
@@ -101,27 +96,23 @@ export class Lexicon {
     }
   }
 
-  /**
-   * Returns the longest entry that begins at `from`, and the end of the match. The token at `from` ends at `tokenEnd`.
-   */
+  /** Returns the match of the longest entry that begins at `from`. The token at `from` ends at `tokenEnd`. */
   matchAt(
     { plain, lower, edges, languageCode }: LexiconText,
     from: number,
     tokenEnd: number,
-  ): { to: number; said: Said } | undefined {
-    for (const length of this.#lengths.get(lower.slice(from, tokenEnd)) ?? none) {
+  ): LexiconMatch | undefined {
+    for (const length of this.#lengths.get(lower.slice(from, tokenEnd)) ?? []) {
       const to = from + length;
       if (to > plain.length) continue;
       const found =
         choose(this.#exact.get(plain.slice(from, to)), languageCode) ??
         choose(this.#folded.get(lower.slice(from, to)), languageCode);
-      if (found && edges.isAt(to)) return { to, said: found.said };
+      if (found && edges.isAt(to)) return { from, to, said: found.said };
     }
     return undefined;
   }
 }
-
-const none: readonly number[] = [];
 
 function addLength(lengths: Map<string, number[]>, token: string, length: number): void {
   const known = lengths.get(token);
@@ -148,17 +139,18 @@ export function* matchLexicons(
   text: string,
   languageCode: string,
 ): Generator<LexiconMatch | undefined> {
-  const prepared = prepareText(text, languageCode);
-  const { edges, plain } = prepared;
+  const plain = toPlain(text);
+  const edges = new WordEdges(plain, languageCode);
+  const prepared: LexiconText = { plain, lower: toLower(plain), edges, languageCode };
   for (let at = 0; at < plain.length; ) {
     const tokenEnd = edges.tokenEnd(at);
-    let best: { to: number; said: Said } | undefined;
+    let best: LexiconMatch | undefined;
     for (const lexicon of lexicons) {
       const found = lexicon.matchAt(prepared, at, tokenEnd);
       if (found && found.to > (best?.to ?? at)) best = found;
     }
     if (best && edges.isAt(at)) {
-      yield { from: at, to: best.to, said: best.said };
+      yield best;
       at = best.to;
     } else {
       yield undefined;
