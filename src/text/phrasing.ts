@@ -12,19 +12,18 @@ export interface Phrasing {
   /** Articles and prepositions. No break follows them. */
   clinging: ReadonlySet<string>;
   /** Meanings of full stops by abbreviation. Keys lack the last stop, and are in lower case except for names. */
-  abbreviations: ReadonlyMap<string, AbbreviationRows['means']>;
+  abbreviations: ReadonlyMap<string, Meaning>;
   /** Words with a full stop in other tables, such as units: "2 cdas. de aceite". */
   stopped: ReadonlySet<string>;
   /** Capitalised words that begin a sentence rather than continue a name. */
   starters: ReadonlySet<string>;
   /** Pattern of the word before a number whose full stop makes it an ordinal: "der 3. Mai". */
-  ordinalStops?: RegExp;
+  ordinalStops: RegExp;
 }
 
 type Meaning = AbbreviationRows['means'];
 
-/** The phrasing of a language, from its table. */
-function toPhrasing({ phrasing, stopped = [], abbreviations, units }: LanguageTable): Phrasing {
+function toPhrasing({ phrasing, stopped = [], abbreviations, units }: Partial<LanguageTable>): Phrasing {
   const { openers = '', clinging = '', starters = '', ordinal_stops = '(?!)', ...lists } = phrasing ?? {};
   const meanings = new Map<string, Meaning>();
   const { always = '', before_number = '', after_number = '', before_name = '', beside = [] } = abbreviations ?? {};
@@ -41,7 +40,7 @@ function toPhrasing({ phrasing, stopped = [], abbreviations, units }: LanguageTa
   }
   for (const [meaning, words] of Object.entries(lists))
     for (const word of wordSet(words)) meanings.set(word, meaning as Meaning);
-  const others = [units.names, after_number].flatMap(toRows);
+  const others = [units?.names ?? '', after_number].flatMap(toRows);
   const keys = others.flatMap(([key]) => key.split(' ').filter((each) => each.endsWith('.')));
   return {
     stopped: new Set(keys.map((key) => key.slice(0, -1).toLowerCase())),
@@ -54,12 +53,11 @@ function toPhrasing({ phrasing, stopped = [], abbreviations, units }: LanguageTa
 }
 
 const phrasings = new Map<string, Phrasing>();
-const none: ReadonlySet<string> = new Set();
-const unknown: Phrasing = { openers: none, clinging: none, abbreviations: new Map(), stopped: none, starters: none };
+const phrasingWithoutTable = toPhrasing({});
 
 export function phrasingOf(languageCode: string): Phrasing {
   const language = languageCode.toLowerCase().split('-', 1)[0]!;
-  if (!hasTable(language)) return unknown;
+  if (!hasTable(language)) return phrasingWithoutTable;
   let phrasing = phrasings.get(language);
   if (!phrasing) {
     phrasing = toPhrasing(readTable(language));

@@ -125,4 +125,4 @@ export function matchAt(pattern: RegExp, text: string, at: number): RegExpExecAr
 /** Source of a pattern that matches the text literally. */
 export const toSource = (text: string): string => text.replace(/[.*+?^$()|[\]{}/\\]/g, String.raw`\$&`);
 
-export const wordSet = (list: string): ReadonlySet<string> => new Set(list.trim().split(/\s+/));
+export const wordSet = (list: string): ReadonlySet<string> => new Set(list.match(/\S+/g));

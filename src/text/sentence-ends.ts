@@ -82,7 +82,7 @@ export function markBreaks(
 function measureGoesOn(text: string, tokens: readonly Token[], i: number): boolean {
   if (i === 0 || !/[\d½¼¾]/.test(text[tokens[i - 1]!.to - 1]!)) return false;
   const [number, unit, nextNumber, nextUnit] = tokens
-    .slice(Math.max(i - 1, 0), i + 3)
+    .slice(i - 1, i + 3)
     .map(({ from, to }) => text.slice(from, Math.min(to, from + tailCharsMax)));
   if (nextNumber === undefined || !numberPattern.test(nextNumber)) return false;
   return numberPattern.test(number!) && unitPattern.test(unit!) && unitPattern.test(nextUnit ?? '');
@@ -172,7 +172,7 @@ function isSentenceEnd(gap: Gap): boolean {
       if (shortPattern.test(stem) && /^\d/.test(next) && !phrasing.starters.has(stem)) return false;
       if (streetPattern.test(stem) && /^\d/.test(next)) return false;
       if (/^\d*ff?$/.test(stem) && /^\p{Lu}\p{Ll}{0,3}\p{Lu}/u.test(next)) return false;
-      if (phrasing.ordinalStops?.test(gap.before()) && ordinalPattern.test(stem) && /^(?:\(|["']?\p{Lu})/u.test(head))
+      if (phrasing.ordinalStops.test(gap.before()) && ordinalPattern.test(stem) && /^(?:\(|["']?\p{Lu})/u.test(head))
         return starts;
       return beginsPattern.test(next) || isUnicodeEnd();
   }
