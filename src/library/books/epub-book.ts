@@ -1,6 +1,6 @@
 // Reads an EPUB 2 or 3 as a book, from its package, its table of contents and its documents. Copy-protected books are
 // refused.
-import type { BookCover } from './book.ts';
+import type { Book, BookCover } from './book.ts';
 import { BookFault, coverBytesMax } from './book.ts';
 import { type ChapterOptions, toChapters } from './chapters.ts';
 import { decodeText } from './decode-text.ts';
@@ -8,7 +8,7 @@ import { BookArchive, resolveReference } from './epub-archive.ts';
 import { readContents } from './epub-contents.ts';
 import { type EpubPackage, readPackage } from './epub-package.ts';
 import { readEpubText, startsOfEpub } from './epub-text.ts';
-import { codeLeftOut, type ReadText } from './html-book.ts';
+import { codeLeftOut } from './html-book.ts';
 import { findAll, parseMarkup } from './markup-tree.ts';
 
 // Finds the cover picture of an EPUB in its package, on its cover page, or by file name.
@@ -76,7 +76,7 @@ async function picturesOn(archive: BookArchive, page: string): Promise<string[]>
   });
 }
 
-export async function readEpubBook(bytes: Buffer, options: ChapterOptions): Promise<ReadText> {
+export async function readEpubBook(bytes: Buffer, options: ChapterOptions): Promise<Book> {
   const archive = await BookArchive.open(bytes);
   await checkUnprotected(archive);
   const book = await readPackage(archive);

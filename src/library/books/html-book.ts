@@ -4,14 +4,12 @@ import type { Book, BookMetadata } from './book.ts';
 import { type ChapterOptions, startsByHeadings, toChapters, toTitle } from './chapters.ts';
 import { readDocument } from './document-reader.ts';
 
-export type ReadText = Pick<Book, 'title' | 'author' | 'language' | 'metadata' | 'chapters' | 'cover' | 'warnings'>;
-
-export function readHtmlBook(source: string, options: ChapterOptions): ReadText {
+export function readHtmlBook(source: string, options: ChapterOptions): Book {
   return toBook(readDocument(source, 'page'), options);
 }
 
 /** Creates a book from a single document. */
-export function toBook({ title, language, meta, blocks }: TextDocument, options: ChapterOptions): ReadText {
+export function toBook({ title, language, meta, blocks }: TextDocument, options: ChapterOptions): Book {
   const main = blocks.filter(({ isMain }) => isMain);
   const read = main.some(({ kind }) => kind === 'text') ? main : blocks;
   const first = (...names: string[]) => names.map((name) => meta.get(name)).find((value) => value?.trim()) ?? '';

@@ -2,14 +2,14 @@
 // read like other HTML. A YAML block before the text contains metadata, and footnotes become notes.
 import { marked } from 'marked';
 import { parse as parseYaml } from 'yaml';
-import type { BookMetadata } from './book.ts';
+import type { Book, BookMetadata } from './book.ts';
 import { type ChapterOptions, toTitle } from './chapters.ts';
 import { readDocument } from './document-reader.ts';
-import { type ReadText, toBook } from './html-book.ts';
+import { toBook } from './html-book.ts';
 
 const frontMatterPattern = /^\ufeff?---[ \t]*\r?\n([\s\S]{0,65536}?)\r?\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$)/;
 
-export function readMarkdownBook(source: string, options: ChapterOptions): ReadText {
+export function readMarkdownBook(source: string, options: ChapterOptions): Book {
   const front = frontMatterPattern.exec(source);
   const stated = front ? readFrontMatter(front[1]!) : undefined;
   const body = stated ? source.slice(front![0].length) : source;
@@ -27,7 +27,7 @@ interface Stated {
   metadata: BookMetadata;
 }
 
-const withoutEmpty = ({ title, author, language }: Stated): Partial<ReadText> => ({
+const withoutEmpty = ({ title, author, language }: Stated): Partial<Book> => ({
   ...(title && { title }),
   ...(author && { author }),
   ...(language && { language }),

@@ -2,10 +2,9 @@
 // numbers, or at short separate lines. A list of contents is not a chapter. Project Gutenberg's header and footer
 // become front and back matter, and the header states title and author.
 import { type Block, breakText } from './block.ts';
-import { bookChaptersMax } from './book.ts';
+import { type Book, bookChaptersMax } from './book.ts';
 import { chapterNumberOf, isBareNumber, isChapterTitle, isNumberOnly } from './chapter-titles.ts';
 import { type ChapterOptions, type ChapterStart, toChapters, toTitle } from './chapters.ts';
-import type { ReadText } from './html-book.ts';
 import { partOfTitle } from './part-names.ts';
 
 const titleLinesMax = 3;
@@ -16,7 +15,7 @@ const startMark = /^\*\*\* ?START OF TH(?:E|IS) PROJECT GUTENBERG/;
 const endMark = /^(?:\*\*\* ?END OF TH(?:E|IS) PROJECT GUTENBERG|End of (?:the )?Project Gutenberg)/;
 const rulePattern = /^(?:[*#~•·—–_=-]\s*){1,40}$/;
 
-export function readPlainBook(source: string, options: ChapterOptions): ReadText {
+export function readPlainBook(source: string, options: ChapterOptions): Book {
   const paragraphs = readPlainParagraphs(source.replace(/^\ufeff/, '')).flatMap(splitHeading);
   const from = paragraphs.findIndex(({ lines }) => startMark.test(lines[0]!)) + 1;
   const end = paragraphs.findIndex(({ lines }, at) => at >= from && endMark.test(lines[0]!));
@@ -149,32 +148,16 @@ const isName = (line: string): boolean =>
   !/:\s|[,;:!?”"»]$/.test(line) &&
   (!line.endsWith('.') || line === line.toUpperCase());
 
-const languageNames: Readonly<Record<string, string>> = {
-  english: 'en',
-  german: 'de',
-  french: 'fr',
-  spanish: 'es',
-  italian: 'it',
-  portuguese: 'pt',
-  dutch: 'nl',
-  polish: 'pl',
-  swedish: 'sv',
-  danish: 'da',
-  norwegian: 'no',
-  finnish: 'fi',
-  russian: 'ru',
-  greek: 'el',
-  latin: 'la',
-  hungarian: 'hu',
-  czech: 'cs',
-  chinese: 'zh',
-  japanese: 'ja',
-  catalan: 'ca',
-  esperanto: 'eo',
-};
+/** The languages of Project Gutenberg's books, by their English names. */
+const nameIn = new Intl.DisplayNames('en', { type: 'language' });
+const languagesByName: ReadonlyMap<string, string> = new Map(
+  'en de fr es it pt nl pl sv da no fi ru el la hu cs zh ja ca eo'
+    .split(' ')
+    .map((code) => [nameIn.of(code)!.toLowerCase(), code]),
+);
 
 /** Reads the metadata in Project Gutenberg's header. */
-function readHeader(paragraphs: readonly PlainParagraph[]): Pick<ReadText, 'title' | 'author' | 'language'> {
+function readHeader(paragraphs: readonly PlainParagraph[]): Pick<Book, 'title' | 'author' | 'language'> {
   const lines = paragraphs.flatMap((paragraph) => paragraph.lines);
   const value = (name: string) => {
     const pattern = new RegExp(`^${name}:\\s*(.+)$`, 'i');
@@ -183,7 +166,7 @@ function readHeader(paragraphs: readonly PlainParagraph[]): Pick<ReadText, 'titl
   return {
     title: value('Title'),
     author: value('Author'),
-    language: languageNames[value('Language').toLowerCase()] ?? '',
+    language: languagesByName.get(value('Language').toLowerCase()) ?? '',
   };
 }
 

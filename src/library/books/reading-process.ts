@@ -9,7 +9,7 @@ import { findBookKind } from './book-kind.ts';
 import type { ChapterOptions } from './chapters.ts';
 import { decodeText } from './decode-text.ts';
 import { readEpubBook } from './epub-book.ts';
-import { type ReadText, readHtmlBook } from './html-book.ts';
+import { readHtmlBook } from './html-book.ts';
 import { readMarkdownBook } from './markdown-book.ts';
 import { readPlainBook } from './plain-book.ts';
 
@@ -31,8 +31,7 @@ const send = (news: ReadingNews): boolean => process.send!(news);
 
 async function read(bytes: Buffer<ArrayBuffer>, task: ReadingTask): Promise<Book> {
   const { name } = task;
-  const kind = findBookKind(bytes, { ...(task.type && { type: task.type }), ...(name && { name }) });
-  const book = await readKind(kind, bytes, task);
+  const book = await readKind(findBookKind(bytes, task), bytes, task);
   const chars = book.chapters.reduce((sum, { text }) => sum + text.length, 0);
   if (chars === 0) throw new BookFault('empty', 'contains no text');
   if (chars > task.charsMax)
@@ -44,7 +43,7 @@ async function read(bytes: Buffer<ArrayBuffer>, task: ReadingTask): Promise<Book
   };
 }
 
-function readKind(kind: BookKind, bytes: Buffer<ArrayBuffer>, task: ReadingTask): ReadText | Promise<ReadText> {
+function readKind(kind: BookKind, bytes: Buffer<ArrayBuffer>, task: ReadingTask): Book | Promise<Book> {
   if (kind === 'epub') return readEpubBook(bytes, task);
   const text = decodeText(bytes, task.charset);
   // Frees the bytes now, because garbage collection would free them only after the text needs memory.
