@@ -17,24 +17,18 @@ export function readMarkdownBook(source: string, options: ChapterOptions): Book 
   const toHtml = (markdown: string): string => marked.parse(markdown, { async: false, gfm: true });
   const noted = notes.map((note) => `<div role="doc-footnote">${toHtml(note)}</div>`).join('\n');
   const book = toBook(readDocument(`${toHtml(text)}\n${noted}`, 'chapter'), options);
-  return stated ? { ...book, ...withoutEmpty(stated), metadata: { ...book.metadata, ...stated.metadata } } : book;
+  if (!stated) return book;
+  return {
+    ...book,
+    title: stated.title || book.title,
+    author: stated.author || book.author,
+    language: stated.language || book.language,
+    metadata: { ...book.metadata, ...stated.metadata },
+  };
 }
-
-interface Stated {
-  title: string;
-  author: string;
-  language: string;
-  metadata: BookMetadata;
-}
-
-const withoutEmpty = ({ title, author, language }: Stated): Partial<Book> => ({
-  ...(title && { title }),
-  ...(author && { author }),
-  ...(language && { language }),
-});
 
 /** Reads the metadata. Undefined if the lines are not a YAML mapping, but text between two horizontal rules. */
-function readFrontMatter(yaml: string): Stated | undefined {
+function readFrontMatter(yaml: string): Pick<Book, 'title' | 'author' | 'language' | 'metadata'> | undefined {
   const fields = parseMapping(yaml);
   if (!fields) return undefined;
   const value = (...names: string[]) => toTitle(names.map((name) => toText(fields[name])).find((text) => text) ?? '');
