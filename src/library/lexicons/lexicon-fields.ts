@@ -87,7 +87,6 @@ function* readDocument({ pls, entries: given }: LexiconSpec, violations: Violati
       const own = new Violations();
       checkRules(LexiconEntrySchema, entry as unknown as Message, own);
       violations.add(own.details.map((each) => ({ ...each, field: `entries[${i}].${each.field}` })));
-      checkPhoneme(entry, `entries[${i}]`, violations);
       yield;
     }
     if (title !== undefined && [...title].length > lexiconNameCharsMax)
@@ -121,11 +120,7 @@ function checkEntry(entry: EntryMessage, path: string, violations: Violations): 
     violations.report(`${path}.phoneme`, 'conflict', 'cannot be combined with alias; send one of the two');
   if (languageCode !== '' && toLanguageCode(languageCode) === undefined)
     violations.report(`${path}.language_code`, 'format', 'must be a BCP-47 language code such as en-US');
-  checkPhoneme(entry, path, violations);
-}
-
-function checkPhoneme({ phoneme }: { phoneme?: string }, path: string, violations: Violations) {
-  if (!phoneme || violations.has(`${path}.phoneme`) || violations.has(`${path}.alphabet`)) return;
+  if (phoneme === '' || violations.has(`${path}.phoneme`) || violations.has(`${path}.alphabet`)) return;
   const fault = findPhonemeFault(phoneme);
   if (fault !== undefined) violations.report(`${path}.phoneme`, 'format', fault);
 }
