@@ -122,7 +122,7 @@ function parseRow(given: unknown, place: string): ModelRow {
     url,
     title: row.text('title') ?? name,
     kind: row.text('kind'),
-    builds: [...readBuild(row), ...row.list('other_builds').flatMap(readBuild)],
+    builds: [...readBuild(row), ...row.list('other_builds').flatMap(readOtherBuild)],
     languages: row.texts('languages'),
     voices: row.integer('voices'),
     bestVoice: row.text('best_voice'),
@@ -168,15 +168,19 @@ const fileForm = /^(?!\.)(?!sonant-)[\w.-]{1,120}$/;
 function readBuild(fields: Fields): Build[] {
   const bytes = fields.integer('bytes');
   const sha256 = fields.text('sha256', sha256Form, sha256Words);
-  if (fields.isNested) fields.end();
   return sha256 === null ? [] : [{ bytes, sha256 }];
+}
+
+function readOtherBuild(fields: Fields): Build[] {
+  const builds = readBuild(fields);
+  fields.end();
+  return builds;
 }
 
 function readPart(fields: Fields): ModelPart {
   const url = fields.needUrl('url');
   const as = fields.needText('as', fileForm, 'a name of a file');
   const licence = fields.text('licence');
-  fields.isNested = false;
   const builds = readBuild(fields);
   fields.end();
   return { url, as, licence, builds };
@@ -204,7 +208,6 @@ function noMore(more: Record<string, unknown>, place: string): void {
 /** Reads the members of an object. Each member is read once; a member that remains unread is a fault. */
 class Fields {
   place: string;
-  isNested = false;
   #left: Record<string, unknown>;
 
   constructor(left: Record<string, unknown>, place: string) {
@@ -262,9 +265,7 @@ class Fields {
     if (!Array.isArray(value)) throw this.#fault(name, 'a list');
     return value.map((item, n) => {
       const place = `${this.place}: ${name}[${n}]`;
-      const fields = new Fields(asObject(item, place), place);
-      fields.isNested = true;
-      return fields;
+      return new Fields(asObject(item, place), place);
     });
   }
 
