@@ -102,8 +102,8 @@ export interface Download {
   builds: readonly Build[];
   signal: AbortSignal;
   onProgress?(bytes: number, bytesTotal: number | undefined): void;
-  onRetry?(retry: Retry): void;
-  patience?: Patience;
+  onRetry?: ((retry: Retry) => void) | undefined;
+  patience: Patience;
 }
 
 /** A retry of a source after a pause. */
@@ -165,7 +165,7 @@ const differs = (url: string, found: string, builds: readonly Build[]): Failure 
 
 /** Downloads until the file is complete. Returns whether it was resumed. */
 async function fetchWhole(wanted: Download): Promise<boolean> {
-  const { url, to, signal, onRetry, patience = patienceDefault } = wanted;
+  const { url, to, signal, onRetry, patience } = wanted;
   const rate = new TransferRate(url, patience);
   let fruitless = 0;
   const beganAtMs = performance.now();
@@ -277,7 +277,7 @@ function parseVersion(text: string): Version | undefined {
 type Fetched = 'whole' | { pauseMs?: number; cause: unknown };
 
 async function fetchMore(
-  { url, builds, signal, onProgress, patience = patienceDefault }: Download,
+  { url, builds, signal, onProgress, patience }: Download,
   part: Part,
   rate: TransferRate,
 ): Promise<Fetched> {

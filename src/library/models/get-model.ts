@@ -8,7 +8,7 @@ import { archiveEnding } from '../../platform/archives/archive-file.ts';
 import { Failure } from '../../platform/errors.ts';
 import { hashFile, makeFolder } from '../../platform/runtime/files.ts';
 import { isLocked, takeLock } from '../../platform/runtime/locks.ts';
-import { download, type LeastRate, type Patience, patienceDefault, type Retry, TransferRate } from './download.ts';
+import { download, type Patience, patienceDefault, type Retry, TransferRate } from './download.ts';
 import { get } from './http-get.ts';
 import type { Build, ModelEngine, ModelRow, OfferedModel, RemoteFile } from './model-table.ts';
 import { fetchPackage } from './package-fetch.ts';
@@ -45,7 +45,7 @@ export interface GetOptions {
   beforePrepare?(engine: ModelEngine): Promise<void>;
   /** Bytes to leave free on a file system of this size. Default: none. */
   leaveFree?(disk: { sizeBytes: number }): number;
-  patience?: Patience;
+  patience?: Patience | undefined;
 }
 
 const nameForm = /^[A-Za-z0-9][\w.-]{0,79}$/;
@@ -56,13 +56,10 @@ interface GotModel {
   voiceIds: readonly string[] | undefined;
 }
 
+/** The name that a model has at its source. */
+export const publishedName = (url: string): string => basename(new URL(url).pathname).replace(archiveEnding, '');
 /** The row of a model that is known only by its URL. */
-export const rowOfUrl = (url: string): ModelRow => ({
-  name: basename(new URL(url).pathname).replace(archiveEnding, ''),
-  title: url,
-  url,
-  ...unknown,
-});
+export const rowOfUrl = (url: string): ModelRow => ({ name: publishedName(url), title: url, url, ...unknown });
 /** The row of an installed model that is in no table. */
 export const rowOfInstalled = (name: string): ModelRow => ({ name, title: name, url: '', ...unknown });
 
@@ -220,9 +217,7 @@ async function obtain(file: RemoteFile, downloads: string, options: GetOptions, 
     checkDiskSpace(downloads, (total ?? done) - done, options);
     onProgress?.({ what: name, done, total, unit: 'bytes' });
   };
-  const { onRetry } = options;
-  const fromServer = () =>
-    download({ url, to, builds, signal, onProgress: tell, ...(onRetry && { onRetry }), patience });
+  const fromServer = () => download({ url, to, builds, signal, onProgress: tell, onRetry: options.onRetry, patience });
   if (!isPackage) await fromServer();
   else {
     const check = (path: string) => checkOwn(path, file);
@@ -316,14 +311,10 @@ export async function removeModel(
   });
 }
 
-interface ListPatience extends LeastRate {
-  stallMs: number;
-}
-
-const bytesMax = 2 * 2 ** 20;
+const listBytesMax = 2 * 2 ** 20;
 
 /** The build in the source's list of checksums; empty if the list is unavailable or lacks the file. */
-async function findStatedBuild(url: string, signal: AbortSignal, patience: ListPatience): Promise<Build[]> {
+async function findStatedBuild(url: string, signal: AbortSignal, patience: Patience): Promise<Build[]> {
   const file = new URL(url).pathname.split('/').at(-1)!;
   // A missing list is ignored here. If the source lacks the file too, the download of the file reports the reason.
   const text = await readList(new URL('checksum.txt', url).href, signal, patience).catch(() => '');
@@ -336,7 +327,7 @@ async function findStatedBuild(url: string, signal: AbortSignal, patience: ListP
   return [];
 }
 
-async function readList(url: string, signal: AbortSignal, patience: ListPatience): Promise<string> {
+async function readList(url: string, signal: AbortSignal, patience: Patience): Promise<string> {
   const answer = await get(url, { signal, stallMs: patience.stallMs });
   const chunks: Buffer[] = [];
   const rate = new TransferRate(url, patience);
@@ -347,7 +338,7 @@ async function readList(url: string, signal: AbortSignal, patience: ListPatience
     for await (const chunk of answer.body) {
       bytes += chunk.length;
       rate.add(chunk.length);
-      if (bytes > bytesMax) break;
+      if (bytes > listBytesMax) break;
       chunks.push(chunk);
     }
     return Buffer.concat(chunks).toString('utf8');

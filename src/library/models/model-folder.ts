@@ -1,20 +1,19 @@
 // The models of a data folder, for commands that work without the service: finds a model by name or URL, installs it, and
 // removes it.
-import { basename } from 'node:path';
 import type { EngineDefinition } from '../../engines.ts';
-import { archiveEnding } from '../../platform/archives/archive-file.ts';
 import { didYouMean } from '../../platform/runtime/nearest-name.ts';
 import {
   type GetOptions,
   getModel,
   installedBy,
   listInstalled,
+  publishedName,
   removeModel,
   rowOfUrl,
   type Waiting,
 } from './get-model.ts';
 import { createInstallableModels } from './installable-models.ts';
-import { loadModels, type ModelRow, modelEngines, modelOfVoice, type OfferedModel, toOffered } from './model-table.ts';
+import { loadModels, modelEngines, modelOfVoice, type OfferedModel, toOffered } from './model-table.ts';
 
 export type ModelFolder = ReturnType<typeof openModelFolder>;
 
@@ -35,7 +34,7 @@ export function openModelFolder({ dataDir, modelsFile }: ModelFolderOptions, def
     },
     /** Finds a model by its name in the tables, or by the published name of its file. */
     find: async (wanted: string): Promise<OfferedModel | undefined> =>
-      (await offered()).find(({ row }) => row.name === wanted || fileNameOf(row) === wanted),
+      (await offered()).find(({ row }) => row.name === wanted || publishedName(row.url) === wanted),
     /** The names in the tables that resemble a name, as a question. */
     async suggest(wanted: string): Promise<string> {
       return didYouMean(
@@ -59,5 +58,3 @@ export function openModelFolder({ dataDir, modelsFile }: ModelFolderOptions, def
       (await Promise.all(engines.map((engine) => listInstalled(engine, dataDir)))).flat(),
   };
 }
-
-const fileNameOf = ({ url }: ModelRow): string => basename(new URL(url).pathname).replace(archiveEnding, '');

@@ -124,7 +124,7 @@ function createRun({ dataDir, modelsUrl, leaveFree, isOffered, onEvent, patience
       onStage: progress.enter,
       onProgress: progress.note,
       print: (line) => onEvent(line, { model: row.name }),
-      ...(patience && { patience }),
+      patience,
     });
     const { name } = installedBy(model, dataDir) ?? engine;
     const isAwaited = () => !signal.aborted && !isOffered(name, voiceIds);
