@@ -4,7 +4,7 @@ import type { EngineLibrary } from '../../engines.ts';
 import { Failure } from '../../platform/errors.ts';
 import { didYouMean } from '../../platform/runtime/nearest-name.ts';
 import { fetchedBytes, installedBy, isBusy, listInstalled, rowOfInstalled } from './get-model.ts';
-import { type InstallStatus, isUnderWay } from './install-progress.ts';
+import { createInstallProgress, type InstallStatus, isUnderWay } from './install-progress.ts';
 import { bytesOfRow, type ModelEngine, type ModelRow, type OfferedModel } from './model-table.ts';
 import { commandsByHand } from './package-url.ts';
 
@@ -94,11 +94,7 @@ const withFetched = (status: InstallStatus, fetched: number): InstallStatus =>
   status.state === 'waiting' ? { ...status, bytesDone: fetched } : status;
 
 const elsewhere = (row: ModelRow, fetched: number): InstallStatus => ({
+  ...createInstallProgress(row).status(),
   state: 'elsewhere',
   bytesDone: fetched,
-  bytesTotal: bytesOfRow(row),
-  bytesPerSecond: undefined,
-  secondsLeft: undefined,
-  unpacked: 0,
-  failure: undefined,
 });
