@@ -113,7 +113,7 @@ function speechFault({ levels, crossingsHz }: SampleFrames, noise: number): stri
 
 function levelFaults(recording: Recording): string[] {
   const faults: string[] = [];
-  const { above, flattened } = measurePeaks(recording, fullScale);
+  const { above, flattened } = measurePeaks(recording);
   if (above > fullScaleShareMax) faults.push(`is too loud: ${percent(above)} of it is at full scale and distorted`);
   else if (flattened > flattenedShareMax)
     faults.push(`is distorted: the peaks of ${percent(flattened)} of it are clipped; record with less gain`);
@@ -188,16 +188,16 @@ function quantile(values: readonly number[], share: number): number {
 const bins = 4_096;
 
 /**
- * Measures two shares of samples (0 to 1): at or above `level`, and near the peak level. The peak level is exceeded by
- * one sample in a thousand; "near" means at least nine tenths of the peak level. Clipping makes the second share large.
+ * Measures two shares of samples (0 to 1): at full scale, and near the peak level. The peak level is exceeded by one
+ * sample in a thousand; "near" means at least nine tenths of the peak level. Clipping makes the second share large.
  */
-function measurePeaks({ samples }: Recording, level: number): { above: number; flattened: number } {
+function measurePeaks({ samples }: Recording): { above: number; flattened: number } {
   const counts = new Uint32Array(bins);
   const peak = samples.reduce((highest, sample) => Math.max(highest, Math.abs(sample)), 0);
   let above = 0;
   for (const sample of samples) {
     const size = Math.abs(sample);
-    if (size >= level) above++;
+    if (size >= fullScale) above++;
     counts[Math.min(bins - 1, Math.floor((size / peak) * bins))]!++;
   }
   // Counts the loudest samples: first those above the peak level, then those above nine tenths of the peak level.

@@ -8,12 +8,11 @@ import { LimitReached, runInThread } from '../../platform/runtime/run-once.ts';
 import { SlotQueue } from '../../platform/runtime/slot-queue.ts';
 import type { SampleReading, SampleReadingTask, WantedSample } from './sample-reading-thread.ts';
 
-/** Requirements of the engine, from its property `cloning`. */
+/** Requirements of the engine, from its property `cloning`, and the minimum length of the consent recording. */
 interface WantedSamples {
   sampleRateHz: number;
   sampleSeconds: { min: number; max: number };
-  /** Minimum length of the consent recording. Default: one second. */
-  consentSecondsMin?: number;
+  consentSecondsMin: number;
 }
 
 export interface Samples<Sound> {
@@ -27,8 +26,7 @@ export type ReadSamples = (
   signal: AbortSignal,
 ) => Promise<Samples<Pcm>>;
 
-/** Default minimum length of a consent recording, and its maximum length unless samples may be longer. */
-const consentSecondsMinDefault = 1;
+/** Maximum length of a consent recording, unless samples may be longer. */
 const consentSecondsMax = 30;
 /** Timeout for a recording. A minute of FLAC, the slowest format, takes a fraction of a second. */
 const readMsDefault = 20_000;
@@ -60,7 +58,7 @@ export function createSampleReader(options: SampleReaderOptions = {}): ReadSampl
   };
 
   return async ({ reference, consent }, wanted, callerSignal) => {
-    const { sampleRateHz, sampleSeconds, consentSecondsMin = consentSecondsMinDefault } = wanted;
+    const { sampleRateHz, sampleSeconds, consentSecondsMin } = wanted;
     const consentSeconds = { min: consentSecondsMin, max: Math.max(sampleSeconds.max, consentSecondsMax) };
     // Stops reading the other recording if one recording cannot be read.
     const abandoned = new AbortController();

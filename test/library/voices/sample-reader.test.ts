@@ -8,7 +8,7 @@ import { secondsOf } from '../../../src/platform/pcm.ts';
 import { flacFile, mp3File, vorbisFile, wavFile } from '../../audio/recording-files.ts';
 import { gained, padded, secondsFrom, speakSamples } from './spoken-sample.ts';
 
-const wanted = { sampleRateHz: 24_000, sampleSeconds: { min: 3, max: 30 } };
+const wanted = { sampleRateHz: 24_000, sampleSeconds: { min: 3, max: 30 }, consentSecondsMin: 1 };
 const signal = new AbortController().signal;
 const wav = ({ samples, sampleRateHz }: Recording) => wavFile([samples], { sampleRateHz });
 const violationsOf = (reading: Promise<unknown>) =>
