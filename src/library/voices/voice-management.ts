@@ -125,25 +125,21 @@ export function createVoiceManagement(options: VoiceManagementOptions): VoiceMan
       return voices.find(voiceId);
     },
 
-    chooseDefault: createDefaultChoice(options),
+    async chooseDefault(idOrAlias, actor) {
+      if (actor.voiceIds)
+        throw new Failure('access_denied', {
+          message: 'A key that is limited to certain voices cannot choose the default voice.',
+        });
+      const offered = idOrAlias === undefined ? undefined : voices.usableBy(actor).find(idOrAlias);
+      if (offered?.kept?.access === 'private')
+        throw notPossible('is private; the default voice must be available to everyone');
+      const voiceId = offered?.voice.voiceId ?? '';
+      const entry = toRecordEntry({ action: 'set_default', voiceId, atMs: Date.now(), detail: {} }, actor);
+      await rows.changeDefault(voiceId, entry);
+      await voiceCache.refresh();
+    },
   };
 }
-
-const createDefaultChoice =
-  ({ rows, voiceCache, voices }: VoiceManagementOptions): VoiceManagement['chooseDefault'] =>
-  async (idOrAlias, actor) => {
-    if (actor.voiceIds)
-      throw new Failure('access_denied', {
-        message: 'A key that is limited to certain voices cannot choose the default voice.',
-      });
-    const offered = idOrAlias === undefined ? undefined : voices.usableBy(actor).find(idOrAlias);
-    if (offered?.kept?.access === 'private')
-      throw notPossible('is private; the default voice must be available to everyone');
-    const voiceId = offered?.voice.voiceId ?? '';
-    const entry = toRecordEntry({ action: 'set_default', voiceId, atMs: Date.now(), detail: {} }, actor);
-    await rows.changeDefault(voiceId, entry);
-    await voiceCache.refresh();
-  };
 
 /** Opens a voice's clones before they are deleted. Returns a function that makes each engine delete its remote copy. */
 async function openToForget(kept: StoredVoice | undefined, engines: readonly Engine[]): Promise<() => Promise<void>> {
