@@ -152,7 +152,8 @@ function timeRules(v: Verbalizer): Rule[] {
 const afterMagnitude = (v: Verbalizer, magnitude: Noun, name: string): string =>
   `${magnitude.names.length > 1 ? v.of(name) : ' '}${name}`;
 
-function moneyRules(v: Verbalizer): Rule[] {
+/** The rules for sums with the currency first, and for sums with the currency last. */
+function moneyRules(v: Verbalizer): Record<'first' | 'last', Rule> {
   const { signSource, codeSource, magnitudeSource } = v.nouns;
   const currency = `(${signSource}|${codeSource})`;
   const scale = magnitudeSource === '' ? '' : `(?: ?(${magnitudeSource})${endSource}(?!\\.\\p{Lu}))?`;
@@ -173,7 +174,7 @@ function moneyRules(v: Verbalizer): Rule[] {
     `${startSource}${currency} ?(-?${amountSource})(?:,[-–—]{1,2})?${scale}(?: ?${currency}(?![\\p{L}\\d]| ?\\d))?`,
     ([, written, amount, magnitude, exact]) => say(amount!, magnitude, exact ?? written!),
   );
-  return [last, startingWith(v.nouns.currencyFirst, first)];
+  return { first: startingWith(v.nouns.currencyFirst, first), last };
 }
 
 function measureRules(v: Verbalizer): Rule[] {
@@ -293,8 +294,7 @@ export function powerRuleFor(v: Verbalizer): Rule {
   );
 }
 
-/** Rule for sums with the currency first. */
-export const signedMoneyRuleFor = (v: Verbalizer): Rule => moneyRules(v)[1]!;
+export const signedMoneyRuleFor = (v: Verbalizer): Rule => moneyRules(v).first;
 
 /**
  * Rule for telephone numbers: +49 30 123456, or a number that begins with 0 and has at least six digits. Each group
@@ -342,7 +342,7 @@ export const digitRulesFor = (v: Verbalizer): Rule[] => [
   startingWith(/\//, slashedDateRule(v)),
   ...timeRules(v),
   ...fractionRulesFor(v),
-  ...moneyRules(v).slice(0, 1),
+  moneyRules(v).last,
   ...measureRules(v),
   ...ordinalRules(v),
   ...plainRules(v),
