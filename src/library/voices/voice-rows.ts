@@ -48,16 +48,6 @@ async function addVoiceRecord(rows: Rows, entry: VoiceRecordEntry): Promise<numb
   return row.entry;
 }
 
-/** Returns the ids that a deleted voice once had. Engine voices do not count. */
-async function listReused(rows: Rows, voiceIds: readonly string[]): Promise<Set<string>> {
-  const ids = voiceIds.map((_, i) => `$${i + 1}`).join(', ');
-  const sql = `select voice_id as "voiceId" from voice_record where voice_id in (${ids}) group by voice_id
-    having max(case when action = 'delete' then 1 end) = 1
-    and max(case when action in ('create', 'clone', 'import') then 1 end) = 1`;
-  const reused = await rows.query<Pick<VoiceRecordRow, 'voiceId'>>(sql, ...voiceIds);
-  return new Set(reused.map(({ voiceId }) => voiceId));
-}
-
 /** Yields the entries in order. Throws at the first entry that does not continue the chain. */
 async function* readVoiceRecord(rows: Rows): AsyncGenerator<VoiceRecordRow> {
   let before = { entry: 0, hash: '' };
@@ -186,14 +176,23 @@ export function createVoiceRows(store: RowStore) {
       store.query(`${columns.select} where revision > $1 order by revision limit $2`, afterRevision, limit),
     find: (voiceId: string): Promise<VoiceRow | undefined> => find(store, voiceId),
     /** Lists the ids that a deleted voice once had, even if another voice has them now. Ignores engine voices. */
-    listReused: (voiceIds: readonly string[]): Promise<Set<string>> => listReused(store, voiceIds),
+    async listReused(voiceIds: readonly string[]): Promise<Set<string>> {
+      const ids = voiceIds.map((_, i) => `$${i + 1}`).join(', ');
+      const sql = `select voice_id as "voiceId" from voice_record where voice_id in (${ids}) group by voice_id
+        having max(case when action = 'delete' then 1 end) = 1
+        and max(case when action in ('create', 'clone', 'import') then 1 end) = 1`;
+      const reused = await store.query<Pick<VoiceRecordRow, 'voiceId'>>(sql, ...voiceIds);
+      return new Set(reused.map(({ voiceId }) => voiceId));
+    },
     /** Lists aliases that changed after this revision, oldest change first. */
-    listChangedAliases: (afterRevision: number): Promise<VoiceAliasRow[]> => listChangedAliases(store, afterRevision),
+    listChangedAliases: (afterRevision: number): Promise<VoiceAliasRow[]> =>
+      store.query(`${select} where revision > $1 order by revision`, afterRevision),
     /** Chooses the default voice. An empty id withdraws the choice. */
     changeDefault: (voiceId: string, entry: VoiceRecordEntry): Promise<void> =>
       store.transaction(
         async (rows) => {
-          await putDefault(rows, voiceId, await addVoiceRecord(rows, entry));
+          const revision = await addVoiceRecord(rows, entry);
+          await put(rows, { alias: defaultAlias, ownerId: ofEveryone, voiceId, revision });
           await rows.notify('voices');
         },
         { durable: true },
@@ -256,9 +255,6 @@ const put = (rows: Rows, { alias, ownerId, voiceId, revision }: VoiceAliasRow): 
     ? rows.query(upsertOfEveryone, alias, voiceId, revision)
     : rows.query(upsertOfAccount, alias, voiceId, revision, ownerId);
 
-const listChangedAliases = (rows: Rows, afterRevision: number): Promise<VoiceAliasRow[]> =>
-  rows.query(`${select} where revision > $1 order by revision`, afterRevision);
-
 /**
  * Returns the names that other voices already have, as aliases of the same account or as ids. The id of another
  * account's private voice conflicts only with a shared alias.
@@ -295,10 +291,6 @@ async function replaceAliases(
   const had = before.flatMap((each) => (each.ownerId === ownerId ? each.alias : []));
   for (const alias of names) if (!had.includes(alias)) await put(rows, { alias, ownerId, voiceId, revision });
 }
-
-/** Makes the voice the default; an empty id withdraws the choice. */
-const putDefault = (rows: Rows, voiceId: string, revision: number): Promise<object[]> =>
-  put(rows, { alias: defaultAlias, ownerId: ofEveryone, voiceId, revision });
 
 /** Removes all aliases of a voice, which is then no longer the default voice either. */
 async function endAliases(rows: Rows, voiceId: string, revision: number): Promise<void> {
