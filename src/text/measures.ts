@@ -137,9 +137,8 @@ const nameOf = (v: Verbalizer, sign: string | undefined): string | undefined =>
 
 /** The rules for sums with the currency first, and for sums with the currency last. */
 export function sumRulesFor(v: Verbalizer): Record<'sum_first' | 'sum_last', Rule> {
-  const keys = v.nouns.currencyKeys;
-  const signs = sourceOf(keys.filter((key) => !/^[A-Z]{3}$/.test(key)));
-  const codes = sourceOf(keys.filter((key) => /^[A-Z]{3}$/.test(key)));
+  const signs = sourceOf(v.nouns.currencyKeys.filter((key) => !/^[A-Z]{3}$/.test(key)));
+  const codes = v.nouns.codeSource;
   const magnitudes = `(?:\\s?(${v.nouns.magnitudeSource})${endSource})?`;
   const attributive = new RegExp(`^(?:${v.table.money.attributive ?? '(?!)'})$`, 'iu');
   const first = rule(
