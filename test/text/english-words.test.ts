@@ -1,4 +1,4 @@
-// Tests words, signs, names and whole sentences, as written and as a careful newsreader would say them.
+// Tests words, signs, names and sentences that spoken/english.txt lacks, as a careful newsreader would say them.
 import { expect, test } from 'vitest';
 import { spoken, toRows } from './spoken.ts';
 
@@ -14,35 +14,21 @@ they won 5-3 => they won five to three
 pages 5-7 = the middle => pages five to seven equals the middle
 e-mail=x => e-mail equals x
 5 - 3 = 2 => five minus three equals two
-a < b => a less than b
 x > 5 => x greater than five
 5 ± 2 => five plus or minus two
-6 ÷ 2 => six divided by two
-A → B => A to B
 © 2024 => copyright twenty twenty four
 Foo™ => Foo trademark
-C# => C sharp
-C++ => C plus plus
 2*3 => two times three
 2 * 3 => two times three
-x^2 => x to the power of two
-x² => x squared
 x³ + y² => x cubed plus y squared
-10⁻³ => ten to the power of minus three
 2^10 => two to the power of ten
-1.5e-3 => one point five times ten to the power of minus three
-rock & roll => rock and roll
-AT&T => A T and T
-a|b => a bar b
 Home | About => Home, About
 ~50 => about fifty
 snake_case => snake case
 § 5 => section five
 α and β => alpha and beta
 I <3 you => I heart you
-foo() => foo
 ## addresses
-me@example.com => me at example dot com
 john.smith42@gmail.com => john dot smith forty two at gmail dot com
 https://www.example.com/a/b?c=d => W W W dot example dot com slash a slash b question mark c equals d
 www.a.constructor => W W W dot a dot constructor
@@ -56,14 +42,7 @@ src/main.ts => S R C slash main dot T S
 v2.0.1 => version two point zero point one
 Node 24.1.0 => Node twenty four point one point zero
 https://en.wikipedia.org/wiki/Foo_(bar) => en dot wikipedia dot org slash wiki slash Foo underscore bar
-.NET => dot Net
-file.txt => file dot T X T
 ## capitals
-NASA => Nasa
-FBI => F B I
-HTTP => H T T P
-CPUs => C P U's
-U.S.A. => U S A.
 the U.S. economy => the U S economy
 FBI's => F B I's
 HELLO WORLD => hello world
@@ -72,21 +51,11 @@ IT department => I T department
 the US and UK => the U S and U K
 WHO says => W H O says
 Ph.D. in maths => P H D in maths
-UNESCO => Unesco
-UCLA => U C L A
-PDFs => P D F's
-MP3 => M P three
-COVID-19 => Covid nineteen
 H2O => H two O
-CO₂ => C O two
-B2B => B two B
 A380 => A three eighty
 RTX 4090 => R T X forty ninety
-F-16 => F sixteen
 T-shirt => T-shirt
-TCP/IP => T C P slash I P
 10-year-old => ten year-old
-C-3PO => C three P O
 ## abbreviations
 Dr. Smith => Doctor Smith
 Dr Smith => Doctor Smith
@@ -103,26 +72,17 @@ Prof. Lee => Professor Lee
 Apple Inc. is big => Apple Incorporated is big
 Roe v. Wade => Roe versus Wade
 J. R. R. Tolkien => J. R. R. Tolkien
-J.R.R. Tolkien => J R R Tolkien
 Fig. 3 => figure three
 p. 5 => page five
 Mt. Everest => Mount Everest
 Ft. Worth => Fort Worth
 approx. 5 => approximately five
-and/or => and or
-he/she => he or she
-w/o => without
 Sgt. Pepper => Sergeant Pepper
 Lt. Gov. Jones => Lieutenant Governor Jones
 Martin Luther King Jr. spoke => Martin Luther King Junior spoke
-St. Louis, MO => Saint Louis, M O
 D.C. is => D C is
 ## Roman numerals
-Henry VIII => Henry the eighth
-Louis XIV => Louis the fourteenth
 Elizabeth II's reign => Elizabeth the second's reign
-Chapter IV => Chapter four
-World War II => World War two
 Super Bowl LVIII => Super Bowl fifty eight
 Rocky IV => Rocky four
 Malcolm X => Malcolm X
