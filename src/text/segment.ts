@@ -55,7 +55,7 @@ export function* segmentSteps(chunk: string, options: SegmentOptions): Generator
   const { segmentCharsMax, firstCharsMax = segmentCharsMax, cutsBefore = 0, isLiteral, isPart, languageCode } = options;
   const { state = { fence: '', within: false } } = options;
   const limits = [firstCharsMax, firstCharsMax * 2].map((limit) => Math.min(limit, segmentCharsMax)).slice(cutsBefore);
-  const toCut = createCutter(options.source ?? toSourceMap(chunk));
+  const source = options.source ?? toSourceMap(chunk);
   let from = 0;
   for (const part of isLiteral || isPart ? [chunk] : partsOf(chunk, languageCode, cutsBefore === 0)) {
     if (part === undefined) {
@@ -65,7 +65,7 @@ export function* segmentSteps(chunk: string, options: SegmentOptions): Generator
     let last: Cut | undefined;
     for (const tokens of cutTokens(normalizeText(part, { ...options, state, from }), limits, segmentCharsMax)) {
       if (last) yield last;
-      last = toCut(tokens);
+      last = toCut(tokens, source);
     }
     yield last && { ...last, breakAfter: breathAtEnd(isLiteral ? part.trimEnd() : part) };
     from += part.length;
@@ -200,23 +200,20 @@ function toSourceMap(chunk: string): SourceMap {
   return { startOf: offsetOf, endOf: (at) => offset + countCharsBetween(chunk, index, at + 1) };
 }
 
-/** Converts tokens to cuts. */
-function createCutter(source: SourceMap): (tokens: readonly SpokenToken[]) => Cut {
-  return (tokens) => {
-    let text = '';
-    const phonemes: PhonemeRange[] = [];
-    const spans = tokens.map(({ say, from, to, glued, phonemes: stated = [] }): Span => {
-      if (text !== '' && !glued) text += ' ';
-      const start = text.length;
-      for (const each of stated) phonemes.push({ ...each, from: start + each.from, to: start + each.to });
-      text += say;
-      const offset = source.startOf(from);
-      const span = { from: start, to: text.length, offset, length: source.endOf(to - 1) - offset };
-      return source.written ? { ...span, written: source.written(from, to) } : span;
-    });
-    const breakAfter = toBreak(tokens.at(-1)!.breakAfter);
-    return phonemes.length > 0 ? { text, spans, breakAfter, phonemes } : { text, spans, breakAfter };
-  };
+function toCut(tokens: readonly SpokenToken[], source: SourceMap): Cut {
+  let text = '';
+  const phonemes: PhonemeRange[] = [];
+  const spans = tokens.map(({ say, from, to, glued, phonemes: stated = [] }): Span => {
+    if (text !== '' && !glued) text += ' ';
+    const start = text.length;
+    for (const each of stated) phonemes.push({ ...each, from: start + each.from, to: start + each.to });
+    text += say;
+    const offset = source.startOf(from);
+    const span = { from: start, to: text.length, offset, length: source.endOf(to - 1) - offset };
+    return source.written ? { ...span, written: source.written(from, to) } : span;
+  });
+  const breakAfter = toBreak(tokens.at(-1)!.breakAfter);
+  return phonemes.length > 0 ? { text, spans, breakAfter, phonemes } : { text, spans, breakAfter };
 }
 
 /** Returns a function for the break after the word that ends at an index. Indices must not decrease between calls. */
