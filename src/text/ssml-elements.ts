@@ -56,12 +56,12 @@ export function checkKnown({ name, attributes }: Element, report: ReportIgnored)
 }
 
 /** Length of a break in milliseconds. */
-export function readBreak({ attributes: { time, strength } }: Element, report: ReportIgnored): number {
-  const strong = strength === undefined ? breakMsDefault : readBreakStrength(strength);
+export function readBreak({ attributes: { time, strength = 'medium' } }: Element, report: ReportIgnored): number {
+  const strong = own(breakMs, strength.trim());
   if (strong === undefined) report('break.strength');
   const ms = time === undefined ? undefined : readTime(time);
   if (time !== undefined && ms === undefined) report('break.time');
-  return ms ?? strong ?? breakMsDefault;
+  return ms ?? strong ?? mediumBreakMs;
 }
 
 /** The replacement that is spoken instead of the element's text; undefined if the text itself is spoken. */
@@ -119,11 +119,12 @@ export function readEmphasis({ attributes: { level = 'moderate' } }: Element, re
 }
 
 /** Duration of breaks in milliseconds. */
+const mediumBreakMs = 500;
 const breakMs: Readonly<Record<string, number>> = {
   none: 0,
   'x-weak': 100,
   weak: 250,
-  medium: 500,
+  medium: mediumBreakMs,
   strong: 750,
   'x-strong': 1000,
 };
@@ -168,9 +169,6 @@ function readTime(value: string): number | undefined {
   const [, number, unit] = timePattern.exec(value.trim()) ?? [];
   return number === undefined ? undefined : Number(number) * (unit === 's' ? 1000 : 1);
 }
-
-const readBreakStrength = (value: string): number | undefined => own(breakMs, value.trim());
-const breakMsDefault = breakMs.medium!;
 
 /** Parses a rate into a factor: "200%", "2" and "+100%" are twice as fast. */
 function readRate(value: string): number | undefined {
