@@ -101,8 +101,7 @@ export async function openLibrary(
      * Opens the installation of models. If `first` is given, also fetches a first natural voice in the background, while
      * there is none.
      */
-    openModels: (options: ModelsOptions, first?: Pick<FirstVoiceOptions, 'voices' | 'log' | 'onFault'>) =>
-      openModels(settings, options, first),
+    openModels: (options: ModelsOptions, first?: FirstVoiceOptions) => openModels(settings, options, first),
   };
 }
 
@@ -116,7 +115,7 @@ interface ModelsOptions extends Pick<ModelInstallsOptions, 'onEvent'> {
 async function openModels(
   settings: LibraryTools['settings'],
   { definitions, opened, onEvent }: ModelsOptions,
-  first?: Pick<FirstVoiceOptions, 'voices' | 'log' | 'onFault'>,
+  first?: FirstVoiceOptions,
 ): Promise<ModelInstalls> {
   const { dataDir, modelsFile, modelsUrl, modelsOffline: isOffline } = settings;
   const engines = modelEngines(definitions);
@@ -137,7 +136,7 @@ async function openModels(
   });
   if (!first) return installs;
   const openEngines = definitions.filter(({ name }) => opened.some((engine) => engine.name === name));
-  const stop = fetchFirstVoice({ openEngines, installs, ...first });
+  const stop = fetchFirstVoice(firstModelOf(openEngines), installs, first);
   return {
     ...installs,
     close() {
@@ -150,19 +149,20 @@ async function openModels(
 const retryMs = 3_600_000;
 
 interface FirstVoiceOptions {
-  openEngines: readonly EngineDefinition[];
-  installs: ModelInstalls;
   voices: Voices;
   log: Log;
   onFault(fault: unknown): void;
 }
 
 /**
- * Fetches a natural voice in the background: once at the start, and then every hour until there is one. Returns a
- * function that ends the attempts. The installation itself ends with `installs`.
+ * Fetches the model `name` in the background: once at the start, and then every hour until there is a natural voice.
+ * Returns a function that ends the attempts. The installation itself ends with `installs`.
  */
-function fetchFirstVoice({ openEngines, installs, voices, log, onFault }: FirstVoiceOptions): () => void {
-  const name = firstModelOf(openEngines);
+function fetchFirstVoice(
+  name: string | undefined,
+  installs: ModelInstalls,
+  { voices, log, onFault }: FirstVoiceOptions,
+): () => void {
   const hasNatural = () => voices.list().some((voice) => voice.status === 'ready' && voice.isNatural);
   if (name === undefined || installs.isOffline || hasNatural()) return () => {};
   const attempt = async () => {
