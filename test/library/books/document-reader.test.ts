@@ -1,6 +1,7 @@
 // Tests that the text of documents is read without losing a word and in order, however their elements are nested.
 import { describe, expect, test } from 'vitest';
 import { readDocument } from '../../../src/library/books/document-reader.ts';
+import { createRandom } from '../../text/random-text.ts';
 
 const read = (source: string): string[] => readDocument(source, 'chapter').blocks.map(({ text }) => text);
 
@@ -69,15 +70,6 @@ describe('tag soup', () => {
   const attributed = ['ol start=4', 'li value=7', 'td colspan=2', 'a href=#n', 'h3 id=n', 'div role=heading'];
   const names = [...structure, ...structure, ...inline, ...attributed];
 
-  /** Numbers from 0 to 1, the same for the same seed. */
-  function randomOf(seed: number): () => number {
-    let state = seed;
-    return () => {
-      state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-      return state / 2 ** 32;
-    };
-  }
-
   function writeSoup(random: () => number): { source: string; words: string[] } {
     const words: string[] = [];
     const open: string[] = [];
@@ -100,7 +92,7 @@ describe('tag soup', () => {
   }
 
   test('loses no word, and changes no order', () => {
-    const random = randomOf(20_260_728);
+    const random = createRandom(20_260_728);
     for (let n = 0; n < 3_000; n++) {
       const { source, words } = writeSoup(random);
       expect(
