@@ -18,9 +18,6 @@ export interface LeastRate {
   windowBytesMin: number;
 }
 
-/** 1 kB/s: at this rate, the largest model in the table would take days. */
-export const leastRateDefault: LeastRate = { windowMs: 60_000, windowBytesMin: 60_000 };
-
 export class TransferRate {
   readonly #url: string;
   readonly #least: LeastRate;
@@ -92,7 +89,9 @@ export const patienceDefault: Patience = {
   pauseMsMax: 30_000,
   retryAfterMsMax: 300_000,
   attemptsMax: 7,
-  ...leastRateDefault,
+  // At 1 kB/s, the largest model in the table would take days.
+  windowMs: 60_000,
+  windowBytesMin: 60_000,
 };
 
 export interface Download {

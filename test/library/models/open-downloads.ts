@@ -3,19 +3,19 @@ import { randomBytes } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect } from 'vitest';
-import { type Download, download, leastRateDefault } from '../../../src/library/models/download.ts';
+import { type Download, download, patienceDefault } from '../../../src/library/models/download.ts';
 import { newFolder } from '../../new-folder.ts';
 import { type Mirror, openMirror, sha256Of } from './model-mirror.ts';
 
 export const whole = randomBytes(1_000_000);
 export const build = { bytes: whole.length, sha256: sha256Of(whole) };
 export const patience = {
+  ...patienceDefault,
   stallMs: 20_000,
   pauseMs: 1,
   pauseMsMax: 4,
   retryAfterMsMax: 5_000,
   attemptsMax: 4,
-  ...leastRateDefault,
 };
 const { signal } = new AbortController();
 
