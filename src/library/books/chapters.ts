@@ -139,17 +139,13 @@ function joinEmpty(drafts: readonly Draft[]): Draft[] {
   const joined: Draft[] = [];
   let held: Draft | undefined;
   for (const draft of drafts) {
-    if (draft.chars === 0) {
-      if (draft.text.length === 0 || (draft.part !== 'body' && partOfTitle(draft.title))) continue;
-      held = held
-        ? { ...draft, text: [...held.text, ...draft.text], title: joinTitles(held.title, draft.title) }
-        : draft;
-      continue;
-    }
-    joined.push(
-      held ? { ...draft, title: joinTitles(held.title, draft.title), text: [...held.text, ...draft.text] } : draft,
-    );
-    held = undefined;
+    const isEmpty = draft.chars === 0;
+    if (isEmpty && (draft.text.length === 0 || (draft.part !== 'body' && partOfTitle(draft.title)))) continue;
+    const whole: Draft = held
+      ? { ...draft, title: joinTitles(held.title, draft.title), text: [...held.text, ...draft.text] }
+      : draft;
+    held = isEmpty ? whole : undefined;
+    if (!isEmpty) joined.push(whole);
   }
   const last = joined.at(-1);
   if (held && last) last.text = [...last.text, ...held.text];
