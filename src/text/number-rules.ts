@@ -77,10 +77,9 @@ function dateRules(v: Verbalizer): Rule[] {
     String.raw`([0-3]?\d)(?:\.|er|º|°|ª|:[ae]|e|ste|de)?(?= ${v.table.date.link}(?:${months})(?!\p{L}))`,
     ([, d], place) => (Number(d) < 1 || Number(d) > 31 ? undefined : v.number(d!, v.dayForm(headOf(place)))),
   );
-  const yearForm = 'date_year' in v.table.forms ? 'date_year' : 'year';
   const afterMonth = new RegExp(String.raw`(?:^|[^\p{L}])(?:${months})\.?,? (?:de )?$`, 'iu');
   const year = rule(String.raw`(\d{4})(?![\d:]|[.,/-]\d)`, ([, y], place) =>
-    afterMonth.test(textBefore(place, 24)) ? v.year(y!, yearForm) : undefined,
+    afterMonth.test(textBefore(place, 24)) ? v.dateYear(y!) : undefined,
   );
   return [startingWith(/-/, iso), startingWith(/[./-]/, numeric), startingWith(/\./, short), day, year];
 }

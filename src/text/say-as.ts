@@ -95,7 +95,7 @@ function sayDate(written: string, format: string, v: Verbalizer): string | undef
   const isWrong = (m !== undefined && !month) || !/^(?:[1-9]|[012]\d|3[01])?$/.test(d ?? '') || !/^\d*$/.test(y ?? '');
   if (isWrong) return undefined;
   if (d !== undefined && month !== undefined) return v.date(Number(d), month, y);
-  const year = y === undefined ? '' : v.year(y.length === 2 ? `${Number(y) < 50 ? 20 : 19}${y}` : y);
+  const year = y === undefined ? '' : v.year(y);
   const head = month === undefined ? (d === undefined ? '' : v.number(d, 'ordinal')) : v.monthName(month)!;
   return [head, year].filter(Boolean).join(v.table.date.before_year ?? ' ');
 }

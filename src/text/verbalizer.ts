@@ -109,8 +109,15 @@ export class Verbalizer {
     return form in this.table.forms ? form : gender;
   }
 
+  /** Speaks a year. One of two digits lies between 1950 and 2049. */
   year(digits: string, form = 'year'): string {
-    return this.number(digits, digits.length <= 4 ? form : 'cardinal');
+    const year = digits.length === 2 ? `${Number(digits) < 50 ? 20 : 19}${digits}` : digits;
+    return this.number(year, year.length <= 4 ? form : 'cardinal');
+  }
+
+  /** Speaks the year of a date. */
+  dateYear(digits: string): string {
+    return this.year(digits, 'date_year' in this.table.forms ? 'date_year' : 'year');
   }
 
   /** Speaks digits one by one. Long runs are spoken in groups of three, with pauses between the groups. */
@@ -182,8 +189,7 @@ export class Verbalizer {
     if (!name || day < 1 || day > 31) return undefined;
     const form = this.dayForm(before);
     const d = this.number(day, form);
-    const full = year?.length === 2 ? `${Number(year) < 50 ? 20 : 19}${year}` : year;
-    const y = full === undefined ? '' : this.year(full, 'date_year' in this.table.forms ? 'date_year' : 'year');
+    const y = year === undefined ? '' : this.dateYear(year);
     const { say, short = say.replace(/\{month\}.*/, '{month}') } = this.table.date;
     return fill((y === '' ? short : say).replace(form === 'day' ? '' : /^.*(?=\{d\})/, ''), { d, month: name, y });
   }
