@@ -7,3 +7,7 @@ export const toRows = (rows: string): (readonly [key: string, words: string])[] 
     .map((row) => row.trim().split(/ =(?: |$)/))
     .filter(([key]) => key !== '')
     .map(([key, words = '']) => [key!, words.trim()] as const);
+
+/** Parses rows of keys, which are separated by spaces, and the words that all of them share. */
+export const toRowsByKey = (rows: string): (readonly [key: string, words: string])[] =>
+  toRows(rows).flatMap(([keys, words]) => keys.split(' ').map((key) => [key, words] as const));

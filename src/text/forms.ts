@@ -1,7 +1,7 @@
 // Forms convert text that a rule has matched to spoken text. A table defines forms by CLDR rules, patterns or maps.
 // Every language also has common forms, such as "digits", "month" or "roman".
 
-import { toRows } from '../platform/keyed-rows.ts';
+import { toRowsByKey } from '../platform/keyed-rows.ts';
 import type { FormCase } from './language-table.ts';
 import { parseRoman } from './number-words.ts';
 import type { Verbalizer } from './verbalizer.ts';
@@ -46,7 +46,7 @@ function toForm(v: Verbalizer, name: string, formOf: (name: string) => Form): Fo
   if (stated !== undefined) return (written) => (/^\d+$/.test(written) ? v.number(written, name) : undefined);
   const rows = v.table.maps?.[name];
   if (rows === undefined) return undefined;
-  const map = new Map(toRows(rows).flatMap(([keys, words]) => keys.split(' ').map((key) => [key, words] as const)));
+  const map = new Map(toRowsByKey(rows));
   return (written) => map.get(written);
 }
 

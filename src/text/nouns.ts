@@ -1,9 +1,9 @@
 // The nouns that a language combines with numbers: units, currencies and their subunits, with gender and plurals. Names
 // come from the language's table, or else from the CLDR (Intl).
 
-import { toRows } from '../platform/keyed-rows.ts';
+import { toRows, toRowsByKey } from '../platform/keyed-rows.ts';
 import { type LanguageTable, symbols } from './language-table.ts';
-import { firstOf, toSource } from './rule.ts';
+import { firstOf, toSource, wordSet } from './rule.ts';
 
 export interface Noun {
   /** Form of a number before the noun. */
@@ -43,33 +43,28 @@ export class Nouns {
   readonly #units = new Map<string, Noun>();
   #unitsByName: ReadonlyMap<string, Noun> | undefined;
   readonly #currencies = new Map<string, Currency>();
-  readonly #magnitudes: ReadonlyMap<string, Noun>;
+  readonly #magnitudes = new Map<string, Noun>();
   readonly #declensions = new Map<string, { like: string; endings: (readonly [ending: RegExp, say: string])[] }>();
 
   constructor({ units, money, declensions = {} }: LanguageTable, languageCode: string) {
     this.#languageCode = languageCode;
     for (const [name, { like, endings }] of Object.entries(declensions))
       this.#declensions.set(name, { like, endings: toRows(endings).map(([end, say]) => [new RegExp(`${end}$`), say]) });
-    const genders = [units.feminine ?? '', units.neuter ?? ''].map((list) => new Set(list.split(/\s+/)));
+    const [feminine, neuter] = [wordSet(units.feminine ?? ''), wordSet(units.neuter ?? '')];
     for (const [symbol, unit] of cldrUnits) {
-      const gender = genders[0]!.has(symbol) ? 'f' : genders[1]!.has(symbol) ? 'n' : 'm';
+      const gender = feminine.has(symbol) ? 'f' : neuter.has(symbol) ? 'n' : 'm';
       this.#units.set(symbol, { gender, names: [], unit });
     }
-    for (const [symbols, unit] of toRows(units.cldr ?? '')) {
-      for (const symbol of symbols.split(' ')) this.#units.set(symbol, { gender: 'm', names: [], unit });
-    }
-    for (const [symbols, noun] of toRows(units.names)) {
-      for (const symbol of symbols.split(' ')) this.#units.set(symbol.replaceAll('_', ' '), this.toNoun(noun));
-    }
-    for (const [codes, words] of toRows(money.currencies)) {
+    for (const [symbol, unit] of toRowsByKey(units.cldr ?? ''))
+      this.#units.set(symbol, { gender: 'm', names: [], unit });
+    for (const [symbol, noun] of toRowsByKey(units.names))
+      this.#units.set(symbol.replaceAll('_', ' '), this.toNoun(noun));
+    for (const [code, words] of toRowsByKey(money.currencies)) {
       const [noun, cent] = words.split(' + ').map((name) => this.toNoun(name));
-      for (const code of codes.split(' ')) this.#currencies.set(code, { noun: noun!, cent });
+      this.#currencies.set(code, { noun: noun!, cent });
     }
-    this.#magnitudes = new Map(
-      toRows(money.magnitudes).flatMap(([keys, noun]) =>
-        keys.split(' ').map((key) => [key.replaceAll('_', ' '), this.toNoun(noun)] as const),
-      ),
-    );
+    for (const [key, noun] of toRowsByKey(money.magnitudes))
+      this.#magnitudes.set(key.replaceAll('_', ' '), this.toNoun(noun));
   }
 
   /**

@@ -1,7 +1,7 @@
 // Rules for languages whose table states rules (written-rules.ts). Rules that are not patterns have only a name in the
 // table: addresses, sums of money, measures, abbreviations with a full stop, and words.
 
-import { toRows } from '../platform/keyed-rows.ts';
+import { toRows, toRowsByKey } from '../platform/keyed-rows.ts';
 import { formsOf } from './forms.ts';
 import type { LanguageTable, RuleRow, WrittenRule } from './language-table.ts';
 import { Measures, sumRulesFor } from './measures.ts';
@@ -111,9 +111,7 @@ class CapitalWords {
 
   constructor({ words, signs }: LanguageTable) {
     const sound = words.sound!;
-    this.special = new Map(
-      toRows(words.said ?? '').flatMap(([keys, say]) => keys.split(' ').map((key) => [key, say] as const)),
-    );
+    this.special = new Map(toRowsByKey(words.said ?? ''));
     this.#spelled = wordSet(words.spelled);
     this.#spoken = wordSet(sound.spoken);
     this.#common = wordSet(sound.common);
