@@ -69,30 +69,16 @@ export function phrasingOf(languageCode: string): Phrasing {
 /** Number of characters after an abbreviation that are searched for a name or number. */
 const followingCharsMax = 12;
 
-interface Stopped {
-  say: string;
-  isAfter: RegExp | undefined;
-  isBefore: RegExp | undefined;
-}
-
 export function stoppedRuleFor({ stopped = [] }: LanguageTable): Rule {
-  const known = new Map<string, Stopped[]>();
-  for (const { rows, word_before, after } of stopped) {
-    const isAfter = after === undefined ? undefined : new RegExp(`^(?:${after})`, 'su');
-    const isBefore = word_before === undefined ? undefined : new RegExp(`^(?:${word_before})$`, 'su');
-    for (const [key, say] of toRows(rows)) {
-      const candidates = known.get(key) ?? [];
-      candidates.push({ say, isAfter, isBefore });
-      known.set(key, candidates);
-    }
-  }
+  const readings = stopped.flatMap(({ rows, word_before = '.*', after = '' }) => {
+    const [isBefore, isAfter] = [new RegExp(`^(?:${word_before})$`, 'su'), new RegExp(`^(?:${after})`, 'su')];
+    return toRows(rows).map(([key, say]) => ({ key, say, isBefore, isAfter }));
+  });
+  const known = Map.groupBy(readings, ({ key }) => key);
   return rule(String.raw`(?<!\p{L})(\p{L}{1,6}(?:\.\p{L}{1,3}){0,3})\.(?![\p{L}\d])`, ([written, stem], place) => {
     // A single letter is not looked up in lower case, because a single capital is an initial.
     const candidates = known.get(stem!) ?? (stem!.length > 1 ? known.get(stem!.toLowerCase()) : undefined);
-    return candidates?.find(
-      ({ isAfter, isBefore }) =>
-        (!isAfter || isAfter.test(textAfter(place, written.length, followingCharsMax))) &&
-        (!isBefore || isBefore.test(wordBefore(place))),
-    )?.say;
+    const tail = textAfter(place, written.length, followingCharsMax);
+    return candidates?.find(({ isBefore, isAfter }) => isAfter.test(tail) && isBefore.test(wordBefore(place)))?.say;
   });
 }
