@@ -31,8 +31,8 @@ const goesOnPattern = /^(?:[^/]\p{L}|\/\p{L}(?!\p{Ll})|[\p{L}\d]\d)/u;
  */
 function abbreviationRule(tables: readonly BesideRows[], start = startSource): Rule {
   const says = new Map<string, { say: string; isAfter: RegExp; isBefore: RegExp }[]>();
-  /** Written forms by their first two characters, and sources of patterns for the ends of words. */
-  const keys = new Map<string, string[]>();
+  /** Written forms, and sources of patterns for the ends of words. */
+  const starts: string[] = [];
   const ends = new Set<string>();
   for (const { rows, before = '', after = '' } of tables) {
     const [isAfter, isBefore] = [new RegExp(`(?:${before})$`, 'u'), new RegExp(`^(?:${after})`, 'u')];
@@ -47,10 +47,11 @@ function abbreviationRule(tables: readonly BesideRows[], start = startSource): R
         .split('\0');
       const forms = parts.reduce((all, part) => all.flatMap((form) => [form + part, `${form} ${part}`]), [head]);
       if (isEnd) for (const form of forms) ends.add(toSource(form));
-      else for (const form of forms) keys.set(form.slice(0, 2), [...(keys.get(form.slice(0, 2)) ?? []), form]);
+      else starts.push(...forms);
     }
   }
-  for (const forms of keys.values()) forms.sort((a, b) => b.length - a.length);
+  starts.sort((a, b) => b.length - a.length);
+  const keys = Map.groupBy(starts, (form) => form.slice(0, 2));
   const ending = ends.size > 0 ? sticky(String.raw`(\p{L}{3,24})(${[...ends].join('|')})(?![\p{L}\d])`) : undefined;
   const keyAt = (text: string, at: number): readonly [stem: string, key: string] | undefined => {
     const fits = (form: string) =>
