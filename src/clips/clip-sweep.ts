@@ -4,6 +4,7 @@
 // expired first.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Failure, isOfOthers } from '../platform/errors.ts';
+import { createPolling } from '../platform/runtime/polling.ts';
 import { audioKeyOf, removeClip } from './beside-audio.ts';
 import type { ClipMemory } from './clip-memory.ts';
 import type { ClipRoom } from './clip-room.ts';
@@ -63,32 +64,18 @@ export function openClipSweep(options: ClipSweepOptions) {
     await clips.sweep(async (key) => isClosed || (await isKnown(key)));
   };
 
-  let last: Promise<void> = Promise.resolve();
-  let waiting: Promise<void> | undefined;
-  /** Sweeps after the running sweep. All calls before the start of the new sweep share the new sweep. */
-  const run = (): Promise<void> => {
-    if (waiting) return waiting;
-    const begin = () => {
-      waiting = undefined;
-      return sweep();
-    };
-    waiting = last.then(begin).catch(onFault);
-    last = waiting;
-    return last;
-  };
-  void run();
-  const timer = setInterval(run, minuteMs);
-  timer.unref();
+  const polling = createPolling(sweep, { everyMs: minuteMs, onFault });
+  void polling.wake();
   return {
-    run,
+    /** Sweeps after the running sweep. All calls before the start of the new sweep share the new sweep. */
+    run: polling.wake,
     /** Leaves the files for the next sweep to remove. No row may refer to these files. */
     discard(keys: readonly string[]): void {
       for (const key of keys) discarded.add(key);
     },
     async close(): Promise<void> {
       isClosed = true;
-      clearInterval(timer);
-      await last;
+      await polling.close();
     },
   };
 }

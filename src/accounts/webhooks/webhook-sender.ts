@@ -8,6 +8,7 @@ import { Failure } from '../../platform/errors.ts';
 import { lookupTo, type OutboundTargets } from '../../platform/net/outbound-targets.ts';
 import { retryAfterMs } from '../../platform/net/upstream-answer.ts';
 import { isTimeout, withAbort } from '../../platform/runtime/abort.ts';
+import { createPolling } from '../../platform/runtime/polling.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import {
   attemptMs,
@@ -68,12 +69,17 @@ function createRunning() {
   };
 }
 
-export function openWebhookSender(options: SenderOptions) {
-  const { rows, onFault, now = rows.now, limits = { pollMs, attemptMs } } = options;
+interface OpenedWebhooks extends Webhooks {
+  /** Waits until no due message is being delivered. */
+  settle(): Promise<void>;
+  /** Releases the claimed messages. */
+  close(): Promise<void>;
+}
+
+export function openWebhooks(options: SenderOptions): OpenedWebhooks {
+  const { rows, secrets, targets, onFault, now = rows.now, limits = { pollMs, attemptMs } } = options;
   const closing = new AbortController();
   const running = createRunning();
-  let looking: Promise<void> | undefined;
-  let isWoken = false;
   let sweptAtMs = 0;
 
   const begin = async (message: DueMessage): Promise<void> => {
@@ -88,50 +94,61 @@ export function openWebhookSender(options: SenderOptions) {
       .catch(onFault)
       .finally(() => {
         running.delete(claimed.messageId);
-        wake();
+        void polling.wake();
       });
     running.add({ message, done });
   };
 
   const look = async (): Promise<void> => {
-    while (isWoken && !closing.signal.aborted) {
-      isWoken = false;
-      const nowMs = await now();
-      if (nowMs - sweptAtMs > sweepMs) {
-        sweptAtMs = nowMs;
-        await rows.deleteEnded(nowMs - endedKeepMs);
-      }
-      const due = await rows.listDue(nowMs, dueLimits);
-      for (const message of due) if (!closing.signal.aborted && running.canTake(message)) await begin(message);
-    }
-  };
-  const wake = (): void => {
-    isWoken = true;
     if (closing.signal.aborted) return;
-    looking ??= look()
-      .catch(onFault)
-      .finally(() => {
-        looking = undefined;
-        if (isWoken) wake();
-      });
+    const nowMs = await now();
+    if (nowMs - sweptAtMs > sweepMs) {
+      sweptAtMs = nowMs;
+      await rows.deleteEnded(nowMs - endedKeepMs);
+    }
+    const due = await rows.listDue(nowMs, dueLimits);
+    for (const message of due) if (!closing.signal.aborted && running.canTake(message)) await begin(message);
   };
-  const timer = setInterval(wake, limits.pollMs);
-  wake();
+  const polling = createPolling(look, { everyMs: limits.pollMs, onFault });
+  void polling.wake();
 
   return {
-    wake,
-    /** Waits until no due message is being delivered. */
+    async check(url, keyId) {
+      const fault = targets.faultOf(url);
+      if (fault !== undefined) throw refusal(fault);
+      if ((await secrets.signing(keyId)).length > 0) return;
+      const lost = (await secrets.isLost(keyId))
+        ? `, and the secret of the key can no longer be decrypted, ${whyLost}`
+        : '';
+      throw refusal(`needs a webhook secret of the key${lost}; create one with POST /api/auth/webhook-secret`);
+    },
+    add: (rows, message) =>
+      addWebhookMessage(rows, {
+        messageId: message.messageId,
+        keyId: message.keyId,
+        accountId: message.accountId,
+        host: new URL(message.url).host,
+        url: message.url,
+        body: bodyOf(message),
+        createdAtMs: message.atMs,
+        dueAtMs: message.atMs,
+        attempts: 0,
+        heldUntilMs: null,
+        endedAtMs: null,
+        outcome: null,
+        lastResult: null,
+      }),
+    wake: () => void polling.wake(),
     async settle(): Promise<void> {
-      while (looking || !running.isEmpty()) {
-        await looking;
+      await polling.wake();
+      while (!running.isEmpty()) {
         await running.allDone();
+        await polling.wake();
       }
     },
-    /** Releases the claimed messages. */
     async close(): Promise<void> {
-      clearInterval(timer);
       closing.abort(new Error('the service is stopping'));
-      await looking;
+      await polling.close();
       await running.allDone();
     },
   };
@@ -271,47 +288,6 @@ export function nextAttemptMs({ createdAtMs, attempts, nowMs, retryAfter }: Atte
   const spread = wait * (1 + waitSpread * (2 * random - 1));
   const asked = Math.min(retryAfterMs(retryAfter, nowMs) ?? 0, retryAfterMsMax);
   return Math.min(Math.round(nowMs + Math.max(spread, asked)), lastMs);
-}
-
-interface OpenedWebhooks extends Webhooks {
-  /** Waits until no due message is being delivered. */
-  settle(): Promise<void>;
-  close(): Promise<void>;
-}
-
-export function openWebhooks(options: SenderOptions): OpenedWebhooks {
-  const { secrets, targets } = options;
-  const sender = openWebhookSender(options);
-  return {
-    async check(url, keyId) {
-      const fault = targets.faultOf(url);
-      if (fault !== undefined) throw refusal(fault);
-      if ((await secrets.signing(keyId)).length > 0) return;
-      const lost = (await secrets.isLost(keyId))
-        ? `, and the secret of the key can no longer be decrypted, ${whyLost}`
-        : '';
-      throw refusal(`needs a webhook secret of the key${lost}; create one with POST /api/auth/webhook-secret`);
-    },
-    add: (rows, message) =>
-      addWebhookMessage(rows, {
-        messageId: message.messageId,
-        keyId: message.keyId,
-        accountId: message.accountId,
-        host: new URL(message.url).host,
-        url: message.url,
-        body: bodyOf(message),
-        createdAtMs: message.atMs,
-        dueAtMs: message.atMs,
-        attempts: 0,
-        heldUntilMs: null,
-        endedAtMs: null,
-        outcome: null,
-        lastResult: null,
-      }),
-    wake: sender.wake,
-    settle: sender.settle,
-    close: sender.close,
-  };
 }
 
 const refusal = (message: string) =>

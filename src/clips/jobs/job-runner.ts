@@ -2,6 +2,7 @@
 // Each job has one chapter in progress at a time, so that an interruption costs the job at most one segment. Several
 // processes share the chapters of a store. If a process dies, another process takes over when the leases have expired.
 import { type Failure, failureTable, type Reason, toFailure } from '../../platform/errors.ts';
+import { createPolling } from '../../platform/runtime/polling.ts';
 import { speakChapter } from './chapter-speaker.ts';
 import { joinJob } from './job-joiner.ts';
 import type { ChapterId, OpenChapter } from './job-leases.ts';
@@ -66,19 +67,11 @@ export function openJobRunner(options: JobRunnerOptions) {
     surplus?.leaving.abort(new LeaseLost());
   };
 
-  let running = Promise.resolve();
-  let isWoken = false;
-  const wake = () => {
-    if (isWoken || chaptersMax === 0) return;
-    isWoken = true;
-    running = running
-      .then(() => {
-        isWoken = false;
-        return isClosed ? undefined : fill();
-      })
-      .catch(onFault);
+  const poll = async () => {
+    if (chaptersMax > 0 && !isClosed) await fill();
   };
-  const timer = setInterval(wake, chapterPollMs).unref();
+  const polling = createPolling(poll, { everyMs: chapterPollMs, onFault });
+  const wake = () => void polling.wake();
   wake();
   return {
     /** Call when chapters may have become available. */
@@ -90,8 +83,7 @@ export function openJobRunner(options: JobRunnerOptions) {
     /** Stops all work, and releases the chapters to other processes. */
     async close(): Promise<void> {
       isClosed = true;
-      clearInterval(timer);
-      await running;
+      await polling.close();
       for (const { leaving } of working.values()) leaving.abort(new LeaseLost());
       await Promise.all([...working.values()].map(({ done }) => done));
     },

@@ -1,6 +1,7 @@
 // Deletes expired jobs with their audio and rows. Segments of ended jobs are deleted earlier, because no quota counts
 // them and they are large.
 
+import { createPolling } from '../../platform/runtime/polling.ts';
 import { ownTurn } from '../../platform/runtime/steps.ts';
 import { removeAudio } from '../clip-remover.ts';
 import { jobSweepMs, leftSegmentsMs } from './job-limits.ts';
@@ -31,18 +32,12 @@ export function openJobSweep(tools: Pick<JobTools, 'rows' | 'clips' | 'index' | 
       (jobKey) => removeLeftSegments(tools, jobKey, endedMs),
     );
   };
-  let running = Promise.resolve();
-  const run = (): Promise<void> => {
-    running = running.then(sweep).catch(onFault);
-    return running;
-  };
-  const timer = setInterval(run, jobSweepMs).unref();
+  const polling = createPolling(sweep, { everyMs: jobSweepMs, onFault });
   return {
-    run,
+    run: polling.wake,
     async close(): Promise<void> {
       isClosed = true;
-      clearInterval(timer);
-      await running;
+      await polling.close();
     },
   };
 }

@@ -1,18 +1,14 @@
 // Polls at an interval, one poll at a time. Requests that arrive during a poll share the next poll.
 
-interface Polling {
-  /** Resolves after a poll that begins after this call; rejects if that poll fails. */
-  refresh(): Promise<void>;
-  /** Stops polling and waits for running polls. */
-  close(): Promise<void>;
+interface PollingOptions {
+  everyMs: number;
+  /** Called with the error of a poll for which no caller of `refresh` waits. */
+  onFault(fault: unknown): void;
 }
 
-/** Starts polling. Resolves after the first poll. */
-export async function openPolling(
-  poll: () => Promise<void>,
-  { everyMs, onFault }: { everyMs: number; onFault(fault: unknown): void },
-): Promise<Polling> {
-  let running: Promise<void> = Promise.resolve();
+/** The first poll runs when it is asked for, or after the interval. */
+export function createPolling(poll: () => Promise<unknown>, { everyMs, onFault }: PollingOptions) {
+  let running: Promise<unknown> = Promise.resolve();
   let next: Promise<void> | undefined;
   const begin = async () => {
     await running;
@@ -21,15 +17,25 @@ export async function openPolling(
     running = polled.catch(() => {});
     await polled;
   };
+  /** Resolves after a poll that begins after this call; rejects if that poll fails. */
   const refresh = () => (next ??= begin());
-  await poll();
-  const timer = setInterval(() => void (next ?? refresh().catch(onFault)), everyMs).unref();
+  /** Like `refresh`, but never rejects. */
+  const wake = (): Promise<void> => next?.catch(() => {}) ?? refresh().catch(onFault);
+  const timer = setInterval(wake, everyMs).unref();
   return {
     refresh,
-    async close() {
+    wake,
+    /** Stops polling and waits for running polls. */
+    async close(): Promise<void> {
       clearInterval(timer);
       await next?.catch(() => {});
       await running;
     },
   };
+}
+
+/** Starts polling. Resolves after the first poll. */
+export async function openPolling(poll: () => Promise<unknown>, options: PollingOptions) {
+  await poll();
+  return createPolling(poll, options);
 }

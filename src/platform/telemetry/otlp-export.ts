@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { createPolling } from '../runtime/polling.ts';
 import type { MetricFamily } from './prometheus.ts';
 import type { Attributes, EndedSpan, SpanKind } from './trace.ts';
 
@@ -82,8 +83,8 @@ export function openOtlpExport(options: OtlpOptions) {
     send(target, () => toMetrics(resource, readMetrics(), startMs, Date.now()));
   const { traces, metrics, batchEveryMs, metricsEveryMs } = options;
   const repeated = [
-    ...(traces ? [repeat(sendSpans(traces), batchEveryMs)] : []),
-    ...(metrics ? [repeat(sendMetrics(metrics), metricsEveryMs)] : []),
+    ...(traces ? [createPolling(sendSpans(traces), { everyMs: batchEveryMs, onFault })] : []),
+    ...(metrics ? [createPolling(sendMetrics(metrics), { everyMs: metricsEveryMs, onFault })] : []),
   ];
 
   return {
@@ -98,7 +99,7 @@ export function openOtlpExport(options: OtlpOptions) {
     /** Sends the remaining spans and metrics within `closeMsMax`. */
     async close(): Promise<void> {
       closing.abort();
-      const last = Promise.all(repeated.map(({ stop }) => stop()));
+      const last = Promise.all(repeated.map(({ refresh, close }) => refresh().finally(close)));
       await Promise.race([last, sleep(closeMsMax, undefined, { ref: false })]);
       ended.abort();
     },
@@ -131,28 +132,6 @@ async function postMessage(
   });
   await answer.body?.cancel();
   return answer;
-}
-
-/** Repeats the work, never concurrently. `stop` runs it once more. */
-function repeat(work: () => Promise<unknown>, everyMs: number) {
-  let running = Promise.resolve<unknown>(undefined);
-  let isRunning = false;
-  const start = () => {
-    isRunning = true;
-    running = work().finally(() => {
-      isRunning = false;
-    });
-  };
-  const timer = setInterval(() => {
-    if (!isRunning) start();
-  }, everyMs).unref();
-  return {
-    async stop(): Promise<void> {
-      clearInterval(timer);
-      await running;
-      await work();
-    },
-  };
 }
 
 const scope = { name: 'sonant' };
