@@ -29,7 +29,7 @@ class LocalClips implements ClipStore {
   readonly #dir: string;
   readonly draftsDir: string;
   readonly #drafts = new Set<LocalDraft>();
-  readonly #reads: FileReads = createFileReads();
+  readonly #reads = new SlotQueue({ slotsMax: readsMax });
   #closed = false;
 
   constructor({ dir, hasReceipts = true }: { dir: string; hasReceipts?: boolean }) {
@@ -45,7 +45,7 @@ class LocalClips implements ClipStore {
   async create(key: string): Promise<ClipDraft> {
     if (!isClipKey(key)) throw new TypeError(`${JSON.stringify(key)} cannot be the key of a clip`);
     const path = join(this.draftsDir, `${key}.${randomBytes(4).toString('hex')}`);
-    const file = await withStorageFailures(() => openNew(path, this.draftsDir));
+    const file = await withStorageFailures(() => inFolder(this.draftsDir, () => open(path, 'wx', 0o600)));
     const draft = new LocalDraft({ file, path, target: this.#pathOf(key), onEnd: () => this.#drafts.delete(draft) });
     this.#drafts.add(draft);
     if (this.#closed) await draft.discard();
@@ -54,19 +54,16 @@ class LocalClips implements ClipStore {
 
   async open(key: string, range?: ByteRange): Promise<StoredClip | undefined> {
     if (!isClipKey(key)) return undefined;
-    const file = await withStorageFailures(() => openIfThere(this.#pathOf(key)));
+    const file = await withStorageFailures(() => ifThere(open(this.#pathOf(key), 'r')));
     if (!file) return undefined;
     try {
       const { size } = await file.stat();
-      return { byteCount: size, body: this.#read(file, size, range) };
+      const { first, last } = range ?? { first: 0, last: size - 1 };
+      return { byteCount: size, body: new FileBody(file, { first, last: Math.min(last, size - 1) }, this.#reads) };
     } catch (error) {
       await file.close();
       throw toStorageFailure(error);
     }
-  }
-
-  #read(file: FileHandle, byteCount: number, range: ByteRange = { first: 0, last: byteCount - 1 }): Readable {
-    return this.#reads.open(file, { first: range.first, last: Math.min(range.last, byteCount - 1) });
   }
 
   async remove(key: string): Promise<void> {
@@ -96,11 +93,7 @@ class LocalClips implements ClipStore {
 
   disk(): Promise<Disk> {
     return withStorageFailures(async () => {
-      const { bsize, blocks, bavail } = await statfs(this.#dir).catch((error: unknown) => {
-        if (codeOf(error) !== 'ENOENT') throw error;
-        makeFolder(this.draftsDir, 0o700);
-        return statfs(this.#dir);
-      });
+      const { bsize, blocks, bavail } = await inFolder(this.draftsDir, () => statfs(this.#dir));
       return { sizeBytes: blocks * bsize, freeBytes: bavail * bsize };
     });
   }
@@ -111,26 +104,22 @@ class LocalClips implements ClipStore {
   }
 }
 
-/** Creates and opens a file. Creates the folder again if the folder is missing. */
-async function openNew(path: string, folder: string): Promise<FileHandle> {
-  try {
-    return await open(path, 'wx', 0o600);
-  } catch (error) {
-    if (codeOf(error) !== 'ENOENT') throw error;
-    makeFolder(folder, 0o700);
-    return open(path, 'wx', 0o600);
-  }
+/** Runs `work`. If the folder is missing, creates it again and repeats `work`. */
+async function inFolder<Result>(folder: string, work: () => Promise<Result>): Promise<Result> {
+  const done = await ifThere(work());
+  if (done !== undefined) return done;
+  makeFolder(folder, 0o700);
+  return work();
 }
 
-/** Returns the file names in the folder. Empty if the folder does not exist. */
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
-    throw error;
-  }
-}
+/** Returns undefined if there is no such file or folder. */
+const ifThere = <Result>(work: Promise<Result>): Promise<Result | undefined> =>
+  work.catch((error: unknown) => {
+    if (codeOf(error) !== 'ENOENT') throw error;
+    return undefined;
+  });
+
+const namesIn = async (folder: string): Promise<string[]> => (await ifThere(readdir(folder))) ?? [];
 
 class LocalDraft implements ClipDraft {
   readonly #file: FileHandle;
@@ -218,25 +207,11 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, 'r');
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
 async function removeAbandoned(path: string): Promise<boolean> {
-  try {
-    if (Date.now() - (await stat(path)).mtimeMs < abandonedAfterMs) return false;
-    await rm(path);
-    return true;
-  } catch (error) {
-    // The writer or another sweep has already removed the file.
-    if (codeOf(error) === 'ENOENT') return false;
-    throw error;
-  }
+  const found = await ifThere(stat(path));
+  if (!found || Date.now() - found.mtimeMs < abandonedAfterMs) return false;
+  // The writer or another sweep may have removed the file by now.
+  return (await ifThere(rm(path).then(() => true))) ?? false;
 }
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code;
@@ -261,16 +236,7 @@ function toStorageFailure(error: unknown): unknown {
 const pieceBytes = 32 * 1024;
 const readsMax = 16;
 
-type FileReads = ReturnType<typeof createFileReads>;
-
-function createFileReads() {
-  const slots = new SlotQueue({ slotsMax: readsMax });
-  return {
-    /** Returns a stream of the bytes in the range, which may be empty. The stream closes the file. */
-    open: (file: FileHandle, range: ByteRange): Readable => new FileBody(file, range, slots),
-  };
-}
-
+/** The bytes of a range, which may be empty. Closes the file. */
 class FileBody extends Readable {
   readonly #file: FileHandle;
   readonly #slots: SlotQueue;
