@@ -80,14 +80,13 @@ export function createClipCache({ speech, clips, memory, index, patience, keepMs
 const isMarked = ({ usedAtMs }: ClipRow, nowMs: number): boolean => (usedAtMs ?? 0) > nowMs - keptMsMin / 2;
 
 /** Time for which rows are cached, and after which a change takes effect even if its notification is missed. */
-const knownMsDefault = 500;
+const knownMs = 500;
 const clipsMax = 4_096;
 
 interface KnownClipsOptions {
   index: ClipRows;
   /** Whether the clip may be deleted early because a person withdraws consent. */
   isRevocable(clip: Pick<ClipRow, 'voiceId' | 'otherVoiceIds'>): boolean;
-  knownMs?: number;
 }
 
 type KnownClips = Pick<ClipRows, 'find' | 'findCached' | 'add'> & {
@@ -95,7 +94,7 @@ type KnownClips = Pick<ClipRows, 'find' | 'findCached' | 'add'> & {
   forget(): void;
 };
 
-export function createKnownClips({ index, isRevocable, knownMs = knownMsDefault }: KnownClipsOptions): KnownClips {
+export function createKnownClips({ index, isRevocable }: KnownClipsOptions): KnownClips {
   const known = new Map<string, { clip: ClipRow; untilMs: number }>();
   /** Changes when a row that is being read may be out of date. */
   let version = 0;

@@ -43,12 +43,7 @@ interface SpeakingOptions {
   onFault(fault: unknown): void;
 }
 
-interface Speaking {
-  intoClip(plan: Plan, caller: Caller, signal: AbortSignal, watch: AudioWatch): Promise<Spoken>;
-  intoMemory(plan: Plan, caller: Caller, signal: AbortSignal, watch: AudioWatch): Promise<Spoken>;
-}
-
-export function createSpeaking(options: SpeakingOptions): Speaking {
+export function createSpeaking(options: SpeakingOptions) {
   const { speech, clips, index, room, patience, keepMs, onFault } = options;
   const memory = createSoundMemory();
 
@@ -74,20 +69,21 @@ export function createSpeaking(options: SpeakingOptions): Speaking {
     return patience.run(store).catch(onFault);
   };
 
-  return {
-    async intoClip(plan, caller, signal, options) {
-      const watch = createWatch(options, signal);
-      await using writer = await openWriter(plan, caller, plan.expectedBytes());
-      for await (const event of speech.speak(plan, caller, signal)) {
-        watch(event);
-        await writer.write(event);
-      }
-      return { row: writer.row! };
-    },
+  const intoClip = async (plan: Plan, caller: Caller, signal: AbortSignal, options: AudioWatch): Promise<Spoken> => {
+    const watch = createWatch(options, signal);
+    await using writer = await openWriter(plan, caller, plan.expectedBytes());
+    for await (const event of speech.speak(plan, caller, signal)) {
+      watch(event);
+      await writer.write(event);
+    }
+    return { row: writer.row! };
+  };
 
-    async intoMemory(plan, caller, signal, options) {
+  return {
+    intoClip,
+    async intoMemory(plan: Plan, caller: Caller, signal: AbortSignal, options: AudioWatch): Promise<Spoken> {
       const expected = plan.expectedBytes();
-      if (!memory.hasRoom(expected)) return this.intoClip(plan, caller, signal, options);
+      if (!memory.hasRoom(expected)) return intoClip(plan, caller, signal, options);
       const watch = createWatch(options, signal);
       const held = memory.open();
       let writer: ClipWriter | undefined;

@@ -3,16 +3,10 @@ import { createHmac } from 'node:crypto';
 
 export const secretPrefix = 'whsec_';
 
-interface SignedHeaders extends Record<string, string> {
-  'webhook-id': string;
-  'webhook-timestamp': string;
-  'webhook-signature': string;
-}
-
 export function signedHeaders(
   { messageId, body, atMs }: { messageId: string; body: string; atMs: number },
   secrets: readonly string[],
-): SignedHeaders {
+) {
   const timestamp = String(Math.floor(atMs / 1000));
   const signatures = secrets.map((secret) => {
     const key = Buffer.from(secret.slice(secretPrefix.length), 'base64');
