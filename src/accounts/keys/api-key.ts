@@ -14,10 +14,11 @@ import {
   type KeyPermissions,
   keyDefaults,
   type LimitFields,
-  limitsFor,
+  leastLimits,
   operatorId,
   requireWithin,
   type Scope,
+  withDefaultLimits,
 } from './caller.ts';
 
 // The text of a key: 64 characters in base 62 (0-9 A-Z a-z). The check digits reject mistyped keys and identify leaked
@@ -167,6 +168,7 @@ export function toApiKeyRow(fields: KeyFields, { parsed, pepper, madeBy, grant, 
   requireWithin(grant, permissions);
   const { name = 'unnamed' } = fields;
   const { scopes, voiceIds, allowedIps, limits, expiresAtMs } = permissions;
+  const ownLimits = leastLimits(withDefaultLimits(limits), ...(grant.limits ? [grant.limits] : []));
   const keyId = createId('key');
   return {
     keyId,
@@ -179,7 +181,7 @@ export function toApiKeyRow(fields: KeyFields, { parsed, pepper, madeBy, grant, 
     scopes: [...new Set(scopes)].join(' '),
     voiceIds: voiceIds && toIdList(voiceIds),
     allowedIps: allowedIps?.join(' ') ?? null,
-    ...toLimitColumns(limitsFor(limits, grant.limits)),
+    ...toLimitColumns(ownLimits),
     createdAtMs: nowMs,
     expiresAtMs,
     revokedAtMs: null,
@@ -219,7 +221,7 @@ export function toApiKeyChange(row: ApiKeyRow, fields: KeyFields, nowMs: number)
     ...(scopes && { scopes: [...new Set(scopes)].join(' ') }),
     ...(voiceIds !== undefined && { voiceIds: voiceIds && toIdList(voiceIds) }),
     ...(allowedIps !== undefined && { allowedIps: allowedIps?.join(' ') ?? null }),
-    ...(limits && toLimitColumns(limitsFor(allLimits, undefined))),
+    ...(limits && toLimitColumns(withDefaultLimits(allLimits))),
     ...(expiresAtMs !== undefined && { expiresAtMs }),
   };
 }
@@ -259,11 +261,7 @@ export function toApiKey(row: ApiKeyRow, nowMs: number): ApiKey {
     lastUsedAtMs: row.lastUsedAtMs ?? undefined,
     voiceIds: row.voiceIds === null ? undefined : JSON.parse(row.voiceIds),
     allowedIps: row.allowedIps?.split(' ').filter(Boolean),
-    limits: {
-      requestsPerMinute: row.requestsPerMinute ?? keyDefaults.limits.requestsPerMinute,
-      concurrency: row.concurrency ?? keyDefaults.limits.concurrency,
-      charactersPerMonth: row.charactersPerMonth ?? keyDefaults.limits.charactersPerMonth,
-    },
+    limits: withDefaultLimits(row),
     replacedBy: row.replacedBy ?? undefined,
     madeBy: row.madeBy === operatorId ? undefined : (row.madeBy ?? row.path.split('/').at(-2)),
   };

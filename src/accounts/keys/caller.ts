@@ -206,7 +206,7 @@ const fieldNames: Readonly<Record<keyof KeyLimits, string>> = {
   concurrency: 'limits.concurrency',
   charactersPerMonth: 'limits.characters_per_month',
 };
-export const limitNames = Object.keys(fieldNames) as (keyof KeyLimits)[];
+const limitNames = Object.keys(fieldNames) as (keyof KeyLimits)[];
 
 /** Reports limits that exceed `most`, the limits of the creating key. */
 function checkLimits(fields: LimitFields, most: KeyLimits | undefined, violations: Violations): void {
@@ -218,13 +218,22 @@ function checkLimits(fields: LimitFields, most: KeyLimits | undefined, violation
   }
 }
 
-/** Returns the limits of a new key: the given limits, else the defaults, but never more than `most`. */
-export function limitsFor(fields: LimitFields, most: KeyLimits | undefined): KeyLimits {
-  const chosen = limitNames.map((name) => {
-    const value = fields[name] ?? keyDefaults.limits[name];
-    return [name, Math.min(value ?? Infinity, most?.[name] ?? Infinity)] as const;
-  });
-  return Object.fromEntries(
-    chosen.map(([name, value]) => [name, value === Infinity ? undefined : value]),
-  ) as unknown as KeyLimits;
+/** Replaces omitted and null limits with their defaults. */
+export const withDefaultLimits = (fields: LimitFields): KeyLimits => ({
+  requestsPerMinute: fields.requestsPerMinute ?? keyDefaults.limits.requestsPerMinute,
+  concurrency: fields.concurrency ?? keyDefaults.limits.concurrency,
+  charactersPerMonth: fields.charactersPerMonth ?? keyDefaults.limits.charactersPerMonth,
+});
+
+/** Returns the smallest of each limit. */
+export const leastLimits = (...all: readonly KeyLimits[]): KeyLimits => ({
+  requestsPerMinute: Math.min(...all.map((each) => each.requestsPerMinute)),
+  concurrency: Math.min(...all.map((each) => each.concurrency)),
+  charactersPerMonth: leastOf(...all.map((each) => each.charactersPerMonth)),
+});
+
+/** Returns the smallest number; undefined stands for no limit. */
+export function leastOf(...numbers: (number | undefined)[]): number | undefined {
+  const least = Math.min(...numbers.map((number) => number ?? Infinity));
+  return least === Infinity ? undefined : least;
 }

@@ -6,14 +6,7 @@ import { Failure } from '../../platform/errors.ts';
 import { commonBlocks, createAddressCheck } from '../../platform/net/client-addresses.ts';
 import { type ApiKey, accountOf, isRowOf, type ParsedApiKey, type Pepper, parseApiKey, toApiKey } from './api-key.ts';
 import { type ApiKeyRow, type ApiKeyRows, type ApiKeyUse, allKeys } from './api-key-rows.ts';
-import {
-  type KeyCaller,
-  type KeyGrant,
-  type KeyLimits,
-  keyDefaults,
-  type LimitedAccount,
-  limitNames,
-} from './caller.ts';
+import { type KeyCaller, type KeyGrant, keyDefaults, type LimitedAccount, leastLimits, leastOf } from './caller.ts';
 
 // Restricts a key to its account: the key that created it, or the person or machine that signed in. A key has only
 // permissions that its account has, and ends with it. If the key of the account was rotated, its newest key counts.
@@ -50,7 +43,7 @@ async function restrictToAccount(
     above.push({ callerId: newest.ownerId, limits: own.limits });
     rights = commonRights(rights, own);
   }
-  return { rights: { ...rights, limits: commonLimits(rights.limits, ...above.map(({ limits }) => limits)) }, above };
+  return { rights: { ...rights, limits: leastLimits(rights.limits, ...above.map(({ limits }) => limits)) }, above };
 }
 
 function rightsOf(row: ApiKeyRow, nowMs: number): Rights {
@@ -68,16 +61,6 @@ const commonRights = (one: Rights, other: Rights): Rights => ({
 
 const commonItems = (one: readonly string[] | undefined, other: readonly string[] | undefined) =>
   one && other ? one.filter((item) => other.includes(item)) : (one ?? other);
-
-const leastOf = (...numbers: (number | undefined)[]): number | undefined => {
-  const least = Math.min(...numbers.map((number) => number ?? Infinity));
-  return least === Infinity ? undefined : least;
-};
-
-const commonLimits = (...all: readonly KeyLimits[]): KeyLimits =>
-  Object.fromEntries(
-    limitNames.map((name) => [name, leastOf(...all.map((limits) => limits[name]))]),
-  ) as unknown as KeyLimits;
 
 /** A cache of limited size whose entries expire. A full cache evicts its oldest entry. */
 export class ExpiringCache<Value> {
