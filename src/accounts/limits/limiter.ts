@@ -153,30 +153,30 @@ async function takeSynthesis(
   chars: number,
   { signal, report, replaces, isPart = false, needsNoSlot = false }: TakeOptions,
 ): Promise<Synthesis> {
-  const charges: QuotaCharge[] = [];
+  const refunds: Refund[] = [];
   const releases: Release[] = [];
   try {
     if (!isPart) monthlyQuotaOf(caller).checkFits(chars);
     for (const { account, limits, isOwn } of chain)
-      charges.push(await account.quota.take(chars, limits.charactersPerMonth, isOwn));
+      refunds.push(await account.quota.take(chars, limits.charactersPerMonth, isOwn));
     const isHeld = replaces instanceof HeldSynthesis && replaces.isHeld;
     if (!isHeld && !needsNoSlot) await takeSlots(chain, { owner: caller.callerId, signal, releases });
     report(await statusOf(chain));
   } catch (error) {
-    endHolding({ parts: [{ chars, charges }], releases }, 0);
+    endHolding({ parts: [{ chars, refunds }], releases }, 0);
     // The request is refunded if a limit refuses the synthesis, but not if the caller aborts it.
     if (!hasReason(error, 'rate_limit_exceeded')) throw error;
     if (!isPart) for (const { account, limits } of chain) account.fullAtUs -= intervalOf(rateOf(limits));
     await reportStatus(() => statusOf(chain), report, error);
   }
   const before = replaces instanceof HeldSynthesis ? replaces.takeHolding() : undefined;
-  const parts = [...(before?.parts ?? []), { chars, charges }];
+  const parts = [...(before?.parts ?? []), { chars, refunds }];
   return new HeldSynthesis({ parts, releases: [...(before?.releases ?? []), ...releases] });
 }
 
 /** The slots and charges of a synthesis. Each replaced synthesis adds a part. */
 interface Holding {
-  parts: readonly { chars: number; charges: readonly QuotaCharge[] }[];
+  parts: readonly { chars: number; refunds: readonly Refund[] }[];
   releases: readonly Release[];
 }
 
@@ -208,9 +208,9 @@ class HeldSynthesis implements Synthesis {
 /** Refunds the last parts first, because the unspoken characters are at the end of the text. */
 function endHolding({ parts, releases }: Holding, spokenChars: number): void {
   let unspoken = parts.reduce((sum, { chars }) => sum + chars, -spokenChars);
-  for (const { chars, charges } of parts.toReversed()) {
+  for (const { chars, refunds } of parts.toReversed()) {
     const refunded = Math.min(unspoken, chars);
-    for (const charge of charges) charge.refund(refunded);
+    for (const refund of refunds) refund(refunded);
     unspoken -= refunded;
   }
   for (const release of releases) release();
@@ -293,9 +293,8 @@ export function createAccounts({ spentSince, now }: AccountsOptions, nowUs: () =
   };
 }
 
-interface QuotaCharge {
-  refund(chars: number): void;
-}
+/** Gives back characters that were charged. */
+type Refund = (chars: number) => void;
 
 interface MonthlyQuotaOptions {
   /** Characters in the ledger since `sinceMs`. */
@@ -332,18 +331,16 @@ function createMonthlyQuota({ spentSince, now }: MonthlyQuotaOptions) {
       return { characters: quota - (await spent).chars, endsMs };
     },
     /** Charges the characters, or fails without a charge. If there is no quota, characters are only counted. */
-    async take(chars: number, quota: number | undefined, isOwn = true): Promise<QuotaCharge> {
+    async take(chars: number, quota: number | undefined, isOwn = true): Promise<Refund> {
       // A month that is already being counted is also counted without a quota, because the key may get a quota again.
       const counted = quota === undefined ? month : currentMonth();
       const spent = await counted?.spent;
-      if (!counted || !spent) return { refund() {} };
+      if (!counted || !spent) return () => {};
       const left = quota === undefined ? Infinity : quota - spent.chars;
       if (quota !== undefined && chars > left) throw tooManyCharacters({ chars, quota, left, isOwn, nowMs: now() });
       spent.chars += chars;
-      return {
-        refund(refunded) {
-          spent.chars -= refunded;
-        },
+      return (refunded) => {
+        spent.chars -= refunded;
       };
     },
   };

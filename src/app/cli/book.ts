@@ -6,7 +6,7 @@ import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { type Job, JobService, JobStatus } from '../../../gen/sonant/v1/job_service_pb.ts';
-import { anonymous, type Call, openCommandApi } from '../../api.ts';
+import { anonymous, openCommandApi } from '../../api.ts';
 import { openClipFolder } from '../../clips.ts';
 import { Reading, readMembers } from '../../contract.ts';
 import { type Book, readBook } from '../../library.ts';
@@ -33,6 +33,7 @@ import {
   UsageError,
   withOpened,
 } from './command.ts';
+import { localCall } from './operator-call.ts';
 import { createBookProgress, toDuration } from './progress.ts';
 
 // Jobs of `sonant book`, in a work folder beside the output file. Finished segments stay in the folder, so that the
@@ -53,27 +54,17 @@ async function openBookWork(
     keepMs,
     ...files
   } = opened.adopt(await openClipFolder(folder, openSigner), ({ close }) => close());
+  // The user of the command line may use all voices.
   const caller = { ...anonymous, callerId, keyId: callerId, accountId: callerId, usesAllVoices: true };
   const links = { baseUrl: () => '', keepMs };
   const jobs = { ...ofFolder, speech, findCaller: async () => caller, links, onFault };
   const { callRpc, close } = openCommandApi({ jobs });
   opened.defer(close);
   const kept = opened.move();
-  // The user of the command line may use all voices.
-  const call: Call = {
-    caller,
-    requestId: '',
-    address: '',
-    signal,
-    leaving: signal,
-    begunMs: performance.now(),
-    reportLimits() {},
-    reportSpeech() {},
-  };
   return {
     ...files,
     callRpc,
-    call,
+    call: localCall(caller, signal),
     close: (): Promise<void> => kept.disposeAsync(),
   };
 }

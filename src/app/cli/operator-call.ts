@@ -1,12 +1,24 @@
 // Calls an RPC as the operator, for commands that work on the database without the service. The flags are members of the
 // request, which is checked as the REST API checks a body, and the answer is the JSON of the response.
 import type { DescMethodUnary } from '@bufbuild/protobuf';
-import { operator } from '../../accounts.ts';
+import { type KeyCaller, operator } from '../../accounts.ts';
 import { type Api, anonymous, type Call, callWithFields } from '../../api.ts';
 import { type Fields, writeMessage } from '../../contract.ts';
 
 const { name: actorName, ...own } = operator;
 const never = new AbortController().signal;
+
+/** A call of a command, which nobody limits or logs. */
+export const localCall = (caller: KeyCaller, signal: AbortSignal): Call => ({
+  caller,
+  requestId: '',
+  address: '',
+  signal,
+  leaving: signal,
+  begunMs: performance.now(),
+  reportLimits() {},
+  reportSpeech() {},
+});
 
 /** Returns all pages of a list. `keyId` is the key that a call about the caller's own key concerns. */
 export async function callAsOperator(
@@ -15,16 +27,7 @@ export async function callAsOperator(
   members: Fields,
   keyId = actorName,
 ): Promise<{ json: any; response: any }> {
-  const call: Call = {
-    caller: { ...anonymous, ...own, callerId: actorName, keyId, actorName },
-    requestId: '',
-    address: '',
-    signal: never,
-    leaving: never,
-    begunMs: performance.now(),
-    reportLimits() {},
-    reportSpeech() {},
-  };
+  const call = localCall({ ...anonymous, ...own, callerId: actorName, keyId, actorName }, never);
   const response = await callWithFields(callRpc, method, members, call, true);
   const json = writeMessage(method.output, response);
   if (!json.next_cursor) return { json, response };
