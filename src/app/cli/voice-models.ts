@@ -20,23 +20,12 @@ import { didYouMean } from '../../platform/runtime/nearest-name.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import { CommandError, type CommandLine, formatTable, onlyArgument, UsageError, withOpened } from './command.ts';
 import { createProgressBar } from './progress.ts';
+import type { VoiceFlags } from './voice-flags.ts';
 import { makeDefault } from './voice-names.ts';
-
-interface GetFlags {
-  name: string | undefined;
-  json: boolean | undefined;
-  isOffline: boolean | undefined;
-  /** Whether the user accepts that the licence forbids commercial use. */
-  isAccepted: boolean | undefined;
-  /** Whether the library that runs models is installed without asking the user. */
-  isYes: boolean | undefined;
-  /** Whether the best voice of the model becomes the default voice. */
-  isDefault: boolean | undefined;
-}
 
 export async function getVoice(
   line: CommandLine,
-  flags: GetFlags,
+  flags: VoiceFlags,
   [wanted, ...files]: readonly string[],
 ): Promise<void> {
   if (wanted === undefined) throw new UsageError('usage: sonant voice get NAME|URL|FILE');
@@ -67,7 +56,7 @@ export async function getVoice(
       process.stderr.write(`sonant: cannot download from ${host}: ${why}; ${next}\n`);
     },
     ...(flags.name !== undefined && { name: flags.name }),
-    isOffline: flags.isOffline || modelsOffline,
+    isOffline: flags.offline || modelsOffline,
     beforePrepare(engine) {
       bar.clear();
       return acceptLibrary(engine, flags, line);
@@ -76,7 +65,7 @@ export async function getVoice(
   const { name, voiceIds } = await getting.finally(bar.clear);
   if (!voiceIds) print(`${name} is already installed; sonant voice remove ${name} removes it`);
   else print(describeInstalled(name, voiceIds, row));
-  const made = flags.isDefault
+  const made = flags.default
     ? await makeBestDefault(
         { ...line, print },
         voiceIds ? (voiceId) => voiceIds.includes(voiceId) : await folder.ownerOf(found.offered, name),
@@ -134,12 +123,12 @@ async function findModel(
 async function getFile(
   line: CommandLine,
   printResult: (text: string) => void,
-  flags: GetFlags,
+  flags: VoiceFlags,
   path: string,
 ): Promise<void> {
-  const { name, json, isDefault } = flags;
+  const { name, json } = flags;
   const { dataDir, modelsOffline } = line.loadConfig();
-  const isOffline = flags.isOffline || modelsOffline;
+  const isOffline = flags.offline || modelsOffline;
   const { signal, print } = line;
   const source = { path: resolve(path), dataDir, ...(name !== undefined && { name }), signal, print };
   const voiceIds = await importVoice(source, async (engine) => {
@@ -147,23 +136,27 @@ async function getFile(
     await engine.models.prepare({ dataDir, isOffline, signal, print });
   });
   if (!voiceIds) throw new CommandError(`${path} is not a model; use sonant voice import for exported voices`);
-  const made = isDefault && (await makeBestDefault(line, (voiceId) => voiceIds.includes(voiceId)));
+  const made = flags.default && (await makeBestDefault(line, (voiceId) => voiceIds.includes(voiceId)));
   if (json) printResult(JSON.stringify({ voice_ids: voiceIds, ...made }));
 }
 
-async function acceptLicence(row: ModelRow, { isAccepted }: GetFlags, line: CommandLine): Promise<void> {
+async function acceptLicence(row: ModelRow, flags: VoiceFlags, line: CommandLine): Promise<void> {
   const parts = row.parts.map(({ as, licence }) => `; ${as}: ${licence ?? 'not known'}`).join('');
   const licence = `${row.licence ?? 'not known'}${row.licenceSource === null ? '' : `, ${row.licenceSource}`}${parts}`;
   line.print(`${row.title}. Licence: ${licence}`);
-  if (row.commercial !== false || isAccepted) return;
+  if (row.commercial !== false || flags['accept-licence']) return;
   const reason = `the licence of ${row.name} (${licence}) does not allow commercial use`;
   await accept(reason, '--accept-licence', line);
 }
 
 /** Asks the user to accept the library's licence, unless the library exists, downloads are off, or `--yes` is given. */
-async function acceptLibrary({ models: { library } }: ModelEngine, flags: GetFlags, line: CommandLine): Promise<void> {
+async function acceptLibrary(
+  { models: { library } }: ModelEngine,
+  flags: VoiceFlags,
+  line: CommandLine,
+): Promise<void> {
   const { dataDir, modelsOffline } = line.loadConfig();
-  if (flags.isYes || flags.isOffline || modelsOffline || library.isHere(dataDir)) return;
+  if (flags.yes || flags.offline || modelsOffline || library.isHere(dataDir)) return;
   await accept(`${library.name}, which runs the model, is under ${library.licence}`, '--yes', line);
 }
 
@@ -202,7 +195,7 @@ const explainSeconds = (seconds: number): string =>
 
 export async function printModels(
   line: CommandLine,
-  { language, json }: { language?: string | undefined; json?: boolean | undefined },
+  { language, json }: VoiceFlags,
   rest: readonly string[],
 ): Promise<void> {
   const [name, ...more] = rest;
@@ -256,7 +249,7 @@ function toCells({ name, languages, voices, bytes, commercial, ...model }: Recor
 
 export async function removeVoiceModel(
   line: CommandLine,
-  { json }: { json?: boolean | undefined },
+  { json }: VoiceFlags,
   rest: readonly string[],
 ): Promise<void> {
   const name = onlyArgument(rest, 'sonant voice remove NAME');

@@ -8,15 +8,11 @@ import type { OfferedVoice } from '../../speech.ts';
 import type { OpenedVoiceManagement } from '../command-line.ts';
 import { type CommandLine, formatTable, UsageError, withFlagNames, withOpened } from './command.ts';
 import { callAsOperator } from './operator-call.ts';
-
-interface NameFlags {
-  remove?: boolean | undefined;
-  json?: boolean | undefined;
-}
+import type { VoiceFlags } from './voice-flags.ts';
 
 export async function chooseDefaultVoice(
   line: CommandLine,
-  { remove = false, json = false }: NameFlags,
+  { remove = false, json = false }: VoiceFlags,
   rest: readonly string[],
 ): Promise<void> {
   const [wanted] = rest;
@@ -71,7 +67,7 @@ function explainDefault(
 
 export async function nameVoice(
   line: CommandLine,
-  { remove = false, json = false }: NameFlags,
+  { remove = false, json = false }: VoiceFlags,
   rest: readonly string[],
 ): Promise<void> {
   const [asked, ...names] = rest;

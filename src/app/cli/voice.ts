@@ -13,41 +13,18 @@ import {
   type Command,
   type CommandLine,
   cutText,
-  type FlagsOf,
   findAction,
-  flag,
   formatTable,
-  jsonFlag,
   onlyArgument,
-  option,
   parseCommandArgs,
   UsageError,
   withFlagNames,
   withOpened,
 } from './command.ts';
 import { callAsOperator } from './operator-call.ts';
+import { type VoiceFlags, voiceOptions } from './voice-flags.ts';
 import { getVoice, importVoice, printModels, removeVoiceModel } from './voice-models.ts';
 import { chooseDefaultVoice, nameVoice } from './voice-names.ts';
-
-const options = {
-  language: option('CODE', 'only voices that speak this language, such as en-GB'),
-  output: option('FILE', 'the file to write; default: standard output', { short: 'o' }),
-  name: option(
-    'NAME',
-    'name of an imported engine voice or model; default: the name of its file or folder, or in the table',
-  ),
-  'voice-id': option('ID', 'id of a blended voice; default: its name if that is a valid id, else a new id'),
-  access: option(
-    'WHO',
-    'who may speak with an imported stored voice: private or everyone; default: as it was exported',
-  ),
-  default: flag('make the installed voice the default; of several, the best'),
-  remove: flag('remove the aliases, or the choice of the default voice'),
-  'accept-licence': flag('accept a licence that forbids commercial use'),
-  yes: flag('install the library that runs neural models without asking'),
-  offline: flag('download nothing; list the files of the model after its name'),
-  json: jsonFlag,
-};
 
 export const voiceCommand: Command = {
   name: 'voice',
@@ -57,7 +34,7 @@ export const voiceCommand: Command = {
     'sonant voice get kokoro --default',
     'sonant voice alias clara alloy nova',
   ],
-  options,
+  options: voiceOptions,
   get actions() {
     return Object.keys(actions);
   },
@@ -95,7 +72,11 @@ delete   deletes a stored voice.
 revoke   withdraws the consent of the cloned person and destroys the clone.
 record   verifies and prints the audit log of voices.`,
   async run(line) {
-    const { values, positionals } = parseCommandArgs({ args: line.args, options, allowPositionals: true });
+    const { values, positionals } = parseCommandArgs({
+      args: line.args,
+      options: voiceOptions,
+      allowPositionals: true,
+    });
     const [act, rest] = findAction(actions, positionals, `sonant voice ${Object.keys(actions).join(', ')}`);
     await act(line, values, rest);
     return 0;
@@ -104,8 +85,7 @@ record   verifies and prints the audit log of voices.`,
 
 const { createVoice, updateVoice, deleteVoice, revokeVoiceConsent } = VoiceService.method;
 
-type Flags = FlagsOf<typeof options>;
-type Action = (line: CommandLine, flags: Flags, rest: readonly string[]) => Promise<void>;
+type Action = (line: CommandLine, flags: VoiceFlags, rest: readonly string[]) => Promise<void>;
 
 const actions: Readonly<Record<string, Action>> = {
   async list({ openApp, print }, { language, json }, rest) {
@@ -117,8 +97,7 @@ const actions: Readonly<Record<string, Action>> = {
       print(json ? JSON.stringify(voices.map(toJson), null, 2) : toTable(voices));
     });
   },
-  get: (line, { name, json, offline, yes: isYes, default: isDefault, 'accept-licence': isAccepted }, rest) =>
-    getVoice(line, { name, json, isOffline: offline, isAccepted, isYes, isDefault }, rest),
+  get: getVoice,
   models: printModels,
   remove: removeVoiceModel,
   default: chooseDefaultVoice,
