@@ -14,6 +14,7 @@ import {
   openModelFolder,
   type Progress,
 } from '../../library.ts';
+import { isSpokenBy } from '../../platform/language-code.ts';
 import { isLoopbackUrl } from '../../platform/net/client-addresses.ts';
 import { createRecentRate } from '../../platform/recent-rate.ts';
 import { didYouMean } from '../../platform/runtime/nearest-name.ts';
@@ -203,7 +204,9 @@ export async function printModels(
   const listed = await openModelFolder(line.loadConfig(), registry).list();
   const all = listed.map((model): Record<string, any> => writeMessage(VoiceModelSchema, toModel(model, [])));
   const wanted = all.filter(
-    (model) => (name === undefined || model.name === name) && speaks(model.languages, language),
+    (model) =>
+      (name === undefined || model.name === name) &&
+      (language === undefined || isSpokenBy({ languageCodes: model.languages }, language)),
   );
   if (name !== undefined && wanted.length === 0)
     throw new CommandError(
@@ -217,9 +220,6 @@ export async function printModels(
     return line.print(formatTable(Object.entries(wanted[0]!).map(([key, value]) => [key, toCell(value)])));
   line.print(formatTable([heading, ...wanted.map(toCells)], { stateColumn: 1 }));
 }
-
-const speaks = (languages: readonly string[], wanted: string | undefined): boolean =>
-  wanted === undefined || languages.some((code) => wanted.startsWith(code) || code.startsWith(wanted));
 
 const notKnown = 'not known';
 const toCell = (value: unknown): string => {

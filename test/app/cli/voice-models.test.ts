@@ -67,6 +67,10 @@ describe('the table of models', () => {
       name: 'amy',
       installed: false,
     });
+    const portuguese = await voice(['models', '--language', 'pt-BR'], { table: [] });
+    expect(portuguese).toMatch(/^piper-pt-faber /m);
+    expect(portuguese).not.toMatch(/^zipvoice /m);
+    expect(await voice(['models', '--language', 'english'], { table: [] })).not.toMatch(/^kokoro /m);
     await expect(voice(['models', 'nobody'], { table: [] })).rejects.toThrow('there is no model nobody');
   });
 
