@@ -54,7 +54,9 @@ export const bench: Bench = {
     };
     const speak = async (text: string, sampleRateHz: number, format = 'pcm') => {
       const request = parseSpeechRequest({ voice_id: voiceId, text, language_code: 'en', output_format: format });
-      await drain(app.speech.streamSpeech({ ...request, sampleRateHz }, { callerId: 'bench' }, never));
+      await drain(
+        app.speech.streamSpeech({ ...request, sampleRateHz }, { callerId: 'bench', accountId: 'bench' }, never),
+      );
     };
     const rows: Cell[][] = [];
     const goals: Goal[] = [];

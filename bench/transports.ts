@@ -230,7 +230,7 @@ async function pipelineFirstMs(): Promise<number> {
   const start = performance.now();
   const request = parseSpeechRequest({ ...said, output_format: 'wav' });
   const never = new AbortController().signal;
-  const caller = { callerId: 'bench' };
+  const caller = { callerId: 'bench', accountId: 'bench' };
   for await (const event of readySpeak(await readyPlan(request, caller), caller, never))
     if (event.type === 'audio') break;
   return performance.now() - start;

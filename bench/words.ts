@@ -32,7 +32,11 @@ export const bench: Bench = {
     for (const voice_id of VOICES?.split(',') ?? firstVoices(app)) {
       const speak = async (text: string) => {
         const request = parseSpeechRequest({ voice_id, text, sample_rate, output_format: 'pcm' });
-        const events = app.speech.streamSpeech(request, { callerId: 'bench' }, new AbortController().signal);
+        const events = app.speech.streamSpeech(
+          request,
+          { callerId: 'bench', accountId: 'bench' },
+          new AbortController().signal,
+        );
         const { audio } = await collectSpeech(events);
         const samples = new Int16Array(audio.buffer, audio.byteOffset, audio.length >> 1);
         return { samples, sampleRateHz: sample_rate };

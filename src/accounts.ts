@@ -10,7 +10,6 @@ export { checkScopes } from './accounts/keys/admit.ts';
 export type { ApiKey, KeyFields } from './accounts/keys/api-key.ts';
 export {
   type Actor,
-  accountOfCaller,
   type Caller,
   type KeyCaller,
   keyDefaults,

@@ -32,7 +32,11 @@ describe.skipIf(!canRecognize())('the default voice is understood', { timeout: 3
   const speak = (fields: object) => {
     const voiceId = app.voices.list()[0]!.voice.voiceId;
     return collectSpeech(
-      app.speech.streamSpeech(parseSpeechRequest({ voice_id: voiceId, ...fields }), { callerId: 'test' }, never),
+      app.speech.streamSpeech(
+        parseSpeechRequest({ voice_id: voiceId, ...fields }),
+        { callerId: 'test', accountId: 'test' },
+        never,
+      ),
     );
   };
   const say = async (texts: readonly string[], fields: object): Promise<EncodedSound[]> => {

@@ -48,7 +48,7 @@ export async function openSpeech({ speakingMax = 64, timings = true } = {}): Pro
 
   const voices = app.voices.list().map(({ voice }) => voice);
   const toRequest = (fields: Fields) => parseSpeechRequest({ voice_id: voices[0]!.voiceId, ...fields });
-  const caller = { callerId: 'bench' };
+  const caller = { callerId: 'bench', accountId: 'bench' };
   const never = new AbortController().signal;
   return {
     voices,

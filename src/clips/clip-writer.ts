@@ -1,6 +1,6 @@
 // Stores the audio of a stream event by event: first as a draft, at the end as an indexed clip with its final header. A
 // stream that fails or is abandoned leaves no clip and releases its reserved room.
-import { accountOfCaller, type Caller } from '../accounts.ts';
+import type { Caller } from '../accounts.ts';
 import { createFingerprint } from '../audio.ts';
 import type { SpeechEvent, TimedWord } from '../speech.ts';
 import { removeClip, storeCaptions } from './beside-audio.ts';
@@ -32,7 +32,7 @@ interface ClipWriterOptions extends ClipRowOptions {
 /** Makes room for a clip, or throws `storage_full`. */
 export async function openClipWriter(options: ClipWriterOptions): Promise<ClipWriter> {
   const { room, caller, bytes, isLinked } = options;
-  return new ClipWriter(options, await room.reserve({ accountId: accountOfCaller(caller), bytes, isLinked }));
+  return new ClipWriter(options, await room.reserve({ accountId: caller.accountId, bytes, isLinked }));
 }
 
 export class ClipWriter {
@@ -93,7 +93,7 @@ export function toClipRow(
   return {
     clipId: info.audioId,
     ownerId: caller.callerId,
-    accountId: accountOfCaller(caller),
+    accountId: caller.accountId,
     // Audio that was not checked is not reused: the recognizer may answer for a later request.
     cacheKey: isCached && !done.unchecked ? info.cacheKey!() : null,
     format: info.format,

@@ -2,7 +2,7 @@
 // time. A request is admitted when its engine has a free seat for the first segment; each later segment waits for a
 // turn. Requests wait in a fair queue: accounts take turns, and interactive requests precede bulk requests. A request
 // whose expected wait is too long is refused at once with a Retry-After. Background work yields to all requests.
-import { accountOfCaller, type Caller } from '../accounts.ts';
+import type { Caller } from '../accounts.ts';
 import type { Seat, Turn } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
@@ -543,7 +543,7 @@ export function liveDemandOf(
   const { languageCodes } = speaker;
   const resource = engine.resourceOf?.({ voice: speaker, languageCode: languageCode ?? languageCodes[0]! });
   return {
-    owner: accountOfCaller(caller),
+    owner: caller.accountId,
     kind: 'interactive',
     seat: { engine, resource, isClone: openClone !== undefined },
     bytesMax: streamBytes + segmentsAtOnce * segmentSeconds * engineBytesPerSecond,

@@ -2,7 +2,7 @@
 // and joins their audio into one valid file. If an engine fails before the first audio, the voice's next engine takes
 // over. A stream that ends without an error contains the whole text.
 import { setImmediate as yieldTurn } from 'node:timers/promises';
-import { accountOfCaller, type Caller } from '../accounts.ts';
+import type { Caller } from '../accounts.ts';
 import {
   createEngineGuards,
   type Engine,
@@ -101,7 +101,7 @@ export function createSpeech(options: SpeechOptions): Speech {
     return voices.findCurrent(() => createPlan(request, caller, { voices, lexicons: used, marking }));
   };
   const listenFor = ({ verify }: SpeechRequest, caller: Caller): Listen | undefined =>
-    verify && verifier?.(accountOfCaller(caller));
+    verify && verifier?.(caller.accountId);
 
   /**
    * Runs the work with the best engine of the voice that may be called now. If that engine has used up its segments per
@@ -243,7 +243,7 @@ export function createSpeech(options: SpeechOptions): Speech {
       yield* speak(await plan(request, caller), caller, signal);
     },
     speakKept(plan, feed, { caller, signal, keep, addPauses }) {
-      const accountId = accountOfCaller(caller);
+      const { accountId } = caller;
       // One segment is spoken at a time.
       let place: Place | undefined;
       const turn: TakeTurn = async (seat, _, by) => {

@@ -116,7 +116,7 @@ async function waitsToSocket(sentences: number) {
   const spoken = parseSpeechRequest({ voice_id: 'ada', method: 'streaming', text_chunks: [text], sample_rate: 24_000 });
   const schedule = new Schedule({ speakingMax: 1, waitingMax: 0 });
   const speech = createSpeech({ voices: createVoices([readyEngine()]), schedule });
-  const caller = { callerId: 'ada' };
+  const caller = { callerId: 'ada', accountId: 'ada' };
   const planned = await speech.plan(spoken, caller);
   const events = call.stream(operation, async (begun) =>
     speech.speak(planned, caller, begun.signal, { openMeter: () => metering.openStream(begun, planned) }),

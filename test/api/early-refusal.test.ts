@@ -31,10 +31,17 @@ test('a stream that would be refused is refused before its text is planned, and 
   const options = { speech: { ...speech, plan }, metering } as unknown as SpeechOperationsOptions;
   const operations = createSpeechOperations(options);
   const request = parseSpeechRequest({ voice_id: 'tone-low', method: 'streaming', text_chunks: ['Hello.'] });
-  const call = { caller: { callerId: 'key_1' }, signal: new AbortController().signal, reportSpeech() {} };
+  const call = {
+    caller: { callerId: 'key_1', accountId: 'key_1' },
+    signal: new AbortController().signal,
+    reportSpeech() {},
+  };
   const stream = async () => Array.fromAsync(await operations.streamSpeech(call as unknown as Call, request));
   const { bindings } = createVoices([tone]).find('tone-low');
-  const { end } = await schedule.begin(demandOf(bindings[0]!, request, { callerId: 'key_2' }), call.signal);
+  const { end } = await schedule.begin(
+    demandOf(bindings[0]!, request, { callerId: 'key_2', accountId: 'key_2' }),
+    call.signal,
+  );
   await expect(stream()).rejects.toMatchObject({ reason: 'overloaded', facts: { retryAfterSeconds: 1 } });
   expect(looked).toEqual([]);
   end();

@@ -69,7 +69,7 @@ test('wherever the writer pauses, every word is spoken once, as a whole', async 
 /** The words of a turn whose writer pauses at `pauseAt`. */
 async function plannedWords(languageCode: string, whole: string, pauseAt = 0): Promise<string[]> {
   const given = parseLiveStart({ ...start, language_code: languageCode });
-  const plan = await createPlan(given, { callerId: 'ada' }, { voices });
+  const plan = await createPlan(given, { callerId: 'ada', accountId: 'ada' }, { voices });
   const text = new LiveText(languageCode);
   if (pauseAt > 0) {
     atOnce(text.append(whole.slice(0, pauseAt)));

@@ -19,8 +19,8 @@ import { openTone, type ToneEngine } from '../engines/tone-engine.ts';
 import { parseSpeechRequest } from '../speech/parse-request.ts';
 
 const never = new AbortController().signal;
-const ada = { callerId: 'ada' };
-const bob = { callerId: 'bob' };
+const ada = { callerId: 'ada', accountId: 'ada' };
+const bob = { callerId: 'bob', accountId: 'bob' };
 const refuse = (fault: unknown) => {
   throw fault;
 };

@@ -60,7 +60,7 @@ async function openReplicas(count: number) {
   };
   const deliveries = await Promise.all(Array.from({ length: count }, openDelivery));
   const request = parseSpeechRequest({ voice_id: 'tone-low', text: 'One two three.', sample_rate: 24000 });
-  const ada = { callerId: 'ada' };
+  const ada = { callerId: 'ada', accountId: 'ada' };
   const deliver = async (replica: number, signal = never) => {
     const { speech, delivery } = deliveries[replica]!;
     const delivered = await delivery.deliver(await speech.plan(request, ada), ada, signal, { fresh: false });

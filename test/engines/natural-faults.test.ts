@@ -72,7 +72,7 @@ describe.skipIf(!engine || process.platform !== 'linux')('a natural voice', { ti
     });
     const ask = (onAudio = () => {}) => {
       const request = parseSpeechRequest({ voice_id: 'hibari', method: 'streaming', text_chunks: [long] });
-      const events = speech.streamSpeech(request, { callerId: 'a' }, signal);
+      const events = speech.streamSpeech(request, { callerId: 'a', accountId: 'a' }, signal);
       return collectSpeech(
         (async function* () {
           for await (const event of events) {

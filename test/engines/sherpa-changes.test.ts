@@ -51,7 +51,11 @@ describe('models that come and go', { timeout: 240_000 }, () => {
         ...{ voice_id: voiceId, language_code: 'en', text: said, output_format: 'pcm', sample_rate: 24_000 },
         return_format: 'buffer',
       };
-      return speech.streamSpeech(parseSpeechRequest(fields), { callerId: `caller ${n}` }, new AbortController().signal);
+      return speech.streamSpeech(
+        parseSpeechRequest(fields),
+        { callerId: `caller ${n}`, accountId: `caller ${n}` },
+        new AbortController().signal,
+      );
     };
     const ids = () => voices.list().map(({ voice }) => voice.voiceId);
     return { engine, models, install, started, stream, ids };

@@ -251,7 +251,11 @@ describe('models of many languages', { timeout: 120_000 }, () => {
     const say = async (voice: string, languageCode: string, text: string, rate = 1) => {
       const fields = { voice_id: voice, language_code: languageCode, text, speaking_rate: rate };
       const request = parseSpeechRequest({ ...fields, output_format: 'pcm', sample_rate: 24_000 });
-      const spoken = speech.streamSpeech(request, { callerId: 'test' }, new AbortController().signal);
+      const spoken = speech.streamSpeech(
+        request,
+        { callerId: 'test', accountId: 'test' },
+        new AbortController().signal,
+      );
       const { audio } = await collectSpeech(spoken);
       const samples = new Int16Array(audio.buffer, audio.byteOffset, audio.length / 2);
       return { samples, seconds: samples.length / 24_000 - silenceSeconds, told: requests.at(-1)! };

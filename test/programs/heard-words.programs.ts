@@ -26,7 +26,7 @@ test.skipIf(!whisper)('the default voice says a hundred sentences', { timeout: 6
     const heard = await createHearing(whisper!.url)(sentences, async (text) => {
       const request = parseSpeechRequest({ voice_id: voice.voiceId, text, sample_rate, output_format: 'pcm' });
       const { audio } = await collectSpeech(
-        app.speech.streamSpeech(request, { callerId: 'test' }, new AbortController().signal),
+        app.speech.streamSpeech(request, { callerId: 'test', accountId: 'test' }, new AbortController().signal),
       );
       return { samples: new Int16Array(audio.buffer, audio.byteOffset, audio.length >> 1), sampleRateHz: sample_rate };
     });

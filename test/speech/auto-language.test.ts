@@ -118,7 +118,7 @@ test('of several voices, each speaks what it can of the languages that all of th
     '<speak>Der Zug fährt heute leider nicht. Le musée est fermé le lundi. ' +
     '<voice name="bell-low">Der Zug fährt heute leider nicht. Le musée est fermé le lundi.</voice></speak>';
   const request = parseSpeechRequest({ ...auto, voice_id: 'tone-low', ssml });
-  await collect(speech.streamSpeech(request, { callerId: 'test' }, new AbortController().signal));
+  await collect(speech.streamSpeech(request, { callerId: 'test', accountId: 'test' }, new AbortController().signal));
   // The first voice does not speak French, so it speaks French text in its own language.
   expect(spoken(tone)).toEqual(['de Der Zug fährt heute leider nicht.', 'en Le musée est fermé le lundi.']);
   expect(spoken(bell)).toEqual(['de-AT Der Zug fährt heute leider nicht.', 'fr Le musée est fermé le lundi.']);

@@ -11,7 +11,7 @@ const seatOf = (speaker: Voice, engine: Partial<Engine>, languageCode?: string) 
   liveDemandOf(
     { engine: { name: 'e', capabilities, ...engine } as Engine, speaker },
     { chars: 10, languageCode },
-    { callerId: 'ada' },
+    { callerId: 'ada', accountId: 'ada' },
   ).seat;
 
 test('voices of one model wait together, those of others apart', () => {

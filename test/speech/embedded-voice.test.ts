@@ -24,7 +24,9 @@ afterAll(() => flite.close());
 
 const say = (fields: object) => {
   const request = parseSpeechRequest({ voice_id: 'otto', sample_rate: 24000, output_format: 'pcm', ...fields });
-  return collectSpeech(speech.streamSpeech(request, { callerId: 'test' }, new AbortController().signal));
+  return collectSpeech(
+    speech.streamSpeech(request, { callerId: 'test', accountId: 'test' }, new AbortController().signal),
+  );
 };
 
 test('a sentence in three chunks lasts as long as in one', async () => {
@@ -118,7 +120,7 @@ test.each([
     };
     const request = parseSpeechRequest({ ...fields, text: 'No. Maybe. Never. Now. More. Neither.' });
     const { audio, timestamps } = await collectSpeech(
-      streamSpeech(request, { callerId: 'test' }, new AbortController().signal),
+      streamSpeech(request, { callerId: 'test', accountId: 'test' }, new AbortController().signal),
     );
     const heard = onsetsIn(new Int16Array(audio.buffer, audio.byteOffset, audio.length / 2), 24000);
     const reported = timestamps.flatMap(({ words }) => words.map(({ startSeconds }) => startSeconds));

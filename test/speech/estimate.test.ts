@@ -8,7 +8,8 @@ import { parseSpeechRequest } from './parse-request.ts';
 
 const sentence = 'On 3 March 2024 at 5:30 p.m., Dr. Smith paid $1,234.56 for 12.5 kg of the 3rd batch. ';
 const fields = { voice_id: 'tone-low', method: 'streaming', text_chunks: Array(10).fill(sentence.repeat(57)) };
-const plan = () => createPlan(parseSpeechRequest(fields), { callerId: 'a' }, { voices: createVoices([openTone()]) });
+const plan = () =>
+  createPlan(parseSpeechRequest(fields), { callerId: 'a', accountId: 'a' }, { voices: createVoices([openTone()]) });
 
 test('a long text lets the event loop go on many times', async () => {
   const turns = await countTurns(async () => {

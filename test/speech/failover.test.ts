@@ -38,7 +38,7 @@ function openPair(asked: Partial<StoredVoice> = {}) {
   const restMs = () => speech.restMs(voices.find('first-low').bindings[0]!);
   return { first, second, restMs, stream, ending };
 }
-const caller = { callerId: 'test' };
+const caller = { callerId: 'test', accountId: 'test' };
 const speakerOf = (events: Awaited<ReturnType<typeof collect>>) =>
   events.flatMap((event) => (event.type === 'info' ? [event.speaker.engine, event.voice.voiceId] : []));
 

@@ -32,7 +32,9 @@ describe.skipIf(!isInstalled('espeak-ng'))('voices of two engines in one text', 
   const speak = async (voice_id: string, body: string) => {
     const fields = { voice_id, language_code: 'en', sample_rate: sampleRateHz, output_format: 'pcm' };
     const request = parseSpeechRequest({ ...fields, ssml: `<speak>${body}</speak>` });
-    const events = await collect(speech.streamSpeech(request, { callerId: 'test' }, new AbortController().signal));
+    const events = await collect(
+      speech.streamSpeech(request, { callerId: 'test', accountId: 'test' }, new AbortController().signal),
+    );
     const changes = events.flatMap((event) =>
       event.type === 'mark' ? [Math.round(event.seconds * sampleRateHz)] : [],
     );

@@ -24,7 +24,7 @@ async function outcomeOf(text: string): Promise<string> {
     const fields = { voice_id: 'otto', text, sample_rate: 24000, output_format: 'pcm', speaking_rate: 4 };
     const request = parseSpeechRequest(fields);
     const { info, audio, seconds } = await collectSpeech(
-      speech.streamSpeech(request, { callerId: 'test' }, new AbortController().signal),
+      speech.streamSpeech(request, { callerId: 'test', accountId: 'test' }, new AbortController().signal),
     );
     expect(seconds).toBeLessThan(1500);
     const isHeard = new Int16Array(new Uint8Array(audio).buffer).some((sample) => Math.abs(sample) > 300);

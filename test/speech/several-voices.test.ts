@@ -18,7 +18,7 @@ function open(kept: readonly StoredVoice[] = [], other: ToneOptions = {}, first:
   for (const each of [tone, bell]) onTestFinished(() => each.close());
   const voices = createVoices([tone, bell], { stored: new StoredVoices(kept) });
   const speech = createSpeech({ voices, schedule: new Schedule({ speakingMax: 9, waitingMax: 0 }) });
-  const stream = (body: string, caller: Caller = { callerId: 'test' }) => {
+  const stream = (body: string, caller: Caller = { callerId: 'test', accountId: 'test' }) => {
     const fields = { voice_id: 'tone-low', sample_rate: 24_000, output_format: 'pcm', ssml: `<speak>${body}</speak>` };
     return speech.streamSpeech(parseSpeechRequest(fields), caller, new AbortController().signal);
   };
@@ -76,10 +76,12 @@ test('there is no click where voices change', async () => {
 
 test('a key speaks with the voices that it may use, and with no other', async () => {
   const { stream } = open();
-  const failure = await collect(stream(dialogue, { callerId: 'x', voiceIds: ['tone-low'] })).catch((error) => error);
+  const failure = await collect(stream(dialogue, { callerId: 'x', accountId: 'x', voiceIds: ['tone-low'] })).catch(
+    (error) => error,
+  );
   expect(failure).toMatchObject({ reason: 'voice_not_found' });
   expect((failure as Failure).facts.details).toMatchObject([{ field: 'ssml' }]);
-  await collect(stream(dialogue, { callerId: 'x', voiceIds: ['tone-low', 'bell-low', 'bell-high'] }));
+  await collect(stream(dialogue, { callerId: 'x', accountId: 'x', voiceIds: ['tone-low', 'bell-low', 'bell-high'] }));
 });
 
 test('a private voice of another account does not exist, and one that is not ready says so', async () => {

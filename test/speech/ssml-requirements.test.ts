@@ -51,7 +51,11 @@ async function speak(voiceId: string, other: string, document: string): Promise<
   };
   const request = parseSpeechRequest({ ...fields, ssml });
   const heard: Heard = { seconds: 0, words: [], marks: [], warnings: [] };
-  for await (const event of speech.streamSpeech(request, { callerId: 'test' }, new AbortController().signal)) {
+  for await (const event of speech.streamSpeech(
+    request,
+    { callerId: 'test', accountId: 'test' },
+    new AbortController().signal,
+  )) {
     if (event.type === 'info') heard.warnings = event.warnings;
     else if (event.type === 'timestamps') heard.words.push(...event.words.map(({ text }) => text));
     else if (event.type === 'mark') heard.marks.push(`${event.kind} ${event.name}`);

@@ -90,6 +90,7 @@ export interface VoiceUser {
 /** The admitted caller, which determines the place in the queue, the account to charge and the usable voices. */
 export interface Caller extends VoiceUser {
   callerId: string;
+  accountId: string;
   /**
    * Time after which the caller no longer needs the response, on the clock of `performance.now`. Absent if the caller
    * stated no deadline.
@@ -97,13 +98,9 @@ export interface Caller extends VoiceUser {
   deadlineMs?: number | undefined;
 }
 
-/** The account of a caller. A caller without an account is its own account. */
-export const accountOfCaller = ({ accountId, callerId }: Caller): string => accountId ?? callerId;
-
 /** An admitted caller, with its key and permissions. */
 export interface KeyCaller extends Caller {
   keyId: string;
-  accountId: string;
   /** The caller's name as an actor: "key:key_01JD..." or "user:...". */
   actorName: string;
   scopes: readonly Scope[];

@@ -61,6 +61,8 @@ const options = {
 
 type Flags = FlagsOf<typeof options> & Omit<SpeechFlagValues, 'lexicon'>;
 
+const caller = { callerId: 'command line', accountId: 'command line', usesAllVoices: true };
+
 export const sayCommand: Command = {
   name: 'say',
   summary: 'speak a text aloud, into a file or a pipe',
@@ -90,7 +92,7 @@ extension .c2pa: the signed statement that Sonant made the audio.`,
       if (!isChosen && process.stderr.isTTY && !usable.find(request.voiceId).isNatural)
         process.stderr.write(naturalHint);
       const made = await withOpened(await openSink(output, request, line.signal), (sink) => {
-        const events = speech.streamSpeech(request, { callerId: 'command line', usesAllVoices: true }, line.signal);
+        const events = speech.streamSpeech(request, caller, line.signal);
         return checkFlags(() => writeSound(events, sink));
       });
       const { origin, ...facts } = made;

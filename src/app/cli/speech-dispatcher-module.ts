@@ -16,6 +16,7 @@ import { type OfferedVoice, readRequest, type SpeechEvent, type SpeechRequest } 
 import type { App } from '../command-line.ts';
 
 const sampleRateHz = 24_000;
+const caller = { callerId: 'speech-dispatcher', accountId: 'speech-dispatcher', usesAllVoices: true };
 /** Size of an audio block. Blocks are short, so that little audio is left to play after STOP. */
 const pieceBytes = 4800;
 /** Maximum lead of the output over playback. Speech Dispatcher plays all samples that it has read. */
@@ -90,7 +91,7 @@ export async function serveSpeechDispatcher(
     } catch {
       request = read({ text: text.replace(/<[^>]*>/g, ' ') });
     }
-    yield* speech.streamSpeech(request, { callerId: 'speech-dispatcher', usesAllVoices: true }, signal);
+    yield* speech.streamSpeech(request, caller, signal);
   }
 
   /** Loads the engine before the first message. A failure is reported when a message needs the engine. */

@@ -14,7 +14,7 @@ interface VoicePreview {
 export type PreviewVoice = (voiceId: string, caller: Caller, signal: AbortSignal) => Promise<VoicePreview>;
 
 /** The owner of all cached samples. */
-const owner: Caller = { callerId: 'preview', usesAllVoices: true };
+const owner: Caller = { callerId: 'preview', accountId: 'preview', usesAllVoices: true };
 
 interface VoicePreviewOptions {
   speech: Pick<Speech, 'plan'>;

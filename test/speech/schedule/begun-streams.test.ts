@@ -60,7 +60,7 @@ test('a request waits while the engine of its voice is behind with what has begu
   const stream = () =>
     speech.streamSpeech(
       parseSpeechRequest({ voice_id: 'tone-low', method: 'streaming', text_chunks: [fifty] }),
-      { callerId: 'ada' },
+      { callerId: 'ada', accountId: 'ada' },
       leaving.signal,
     );
   const begun = [stream(), stream()];

@@ -22,7 +22,7 @@ test('one greedy key with twenty long streams does not delay another’s first s
   const stream = (voice_id: string, text: string, keyId: string) =>
     speech.streamSpeech(
       parseSpeechRequest({ voice_id, method: 'streaming', text_chunks: [text] }),
-      { callerId: keyId },
+      { callerId: keyId, accountId: keyId },
       leaving.signal,
     );
   const greedy = Array.from({ length: 20 }, () => Array.fromAsync(stream('tone-low', fifty, 'greedy')).catch(() => {}));
@@ -100,7 +100,7 @@ test('a request whose engine has no turn for it in time is refused', async () =>
   const leaving = new AbortController();
   const stream = (text: string, callerId: string) => {
     const request = parseSpeechRequest({ voice_id: 'tone-low', method: 'streaming', text_chunks: [text] });
-    return speech.streamSpeech(request, { callerId }, leaving.signal);
+    return speech.streamSpeech(request, { callerId, accountId: callerId }, leaving.signal);
   };
   const holder = stream(fifty, 'a')[Symbol.asyncIterator]();
   const endTurns: (() => void)[] = [];
@@ -132,7 +132,7 @@ test('a stalled reader does not block the engine for others', async () => {
   const stream = (callerId: string) =>
     speech.streamSpeech(
       parseSpeechRequest({ voice_id: 'tone-low', method: 'streaming', text_chunks: [fifty] }),
-      { callerId },
+      { callerId, accountId: callerId },
       leaving.signal,
     );
   const stalled = stream('stalled');
@@ -211,7 +211,7 @@ test('the same through streamSpeech: exactly 30 of 200 are spoken, and the other
     collectSpeech(
       speech.streamSpeech(
         parseSpeechRequest({ voice_id: 'tone-low', text: 'Hi.' }),
-        { callerId: `key-${i % 20}` },
+        { callerId: `key-${i % 20}`, accountId: `key-${i % 20}` },
         never,
       ),
     );

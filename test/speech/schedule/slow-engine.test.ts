@@ -73,7 +73,7 @@ test('with an engine, eight callers and callers that left before wait longer tha
           method: 'streaming',
           text_chunks: [`Caller ${n} is speaking now.`],
         }),
-        { callerId: `caller ${n}` },
+        { callerId: `caller ${n}`, accountId: `caller ${n}` },
         signal,
       ),
     );

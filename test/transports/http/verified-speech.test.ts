@@ -316,7 +316,7 @@ test('a retake that would miss the deadline of the caller is given up, and the f
     yield* speak(segment, signal);
   };
   const request = parseSpeechRequest({ voice_id: 'tone-low', text, output_format: 'pcm', verify: 'repair' });
-  const caller = { callerId: 'caller', deadlineMs: performance.now() + 4_000 };
+  const caller = { callerId: 'caller', accountId: 'caller', deadlineMs: performance.now() + 4_000 };
   const events = await Array.fromAsync(gateway.speech.streamSpeech(request, caller, new AbortController().signal));
   expect(events.at(-1)).toMatchObject({ type: 'done', suspects: [{ faults: ['silence'] }] });
 });
