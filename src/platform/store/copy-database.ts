@@ -57,18 +57,26 @@ export const copyDatabase = (from: RowStore, to: RowStore): Promise<CopiedTable[
       }
       const copied: CopiedTable[] = [];
       for (const table of tables) {
-        const integers = await integersOf(table, from);
-        const round = (row: Row) => roundIntegers(row, integers);
-        const source = await hashTable(table, from, { round, onPage: (rows) => insertAll(target, table, rows) });
-        const copy = await hashTable(table, target);
+        const source = await hashPages(copyPages(table, from, target));
+        const copy = await hashPages(readPages(table, target));
         if (copy.rows !== source.rows || copy.sha256 !== source.sha256)
           throw refusal(`The copied rows of ${table.name} differ from the original rows.`);
-        copied.push(copy);
+        copied.push({ name: table.name, ...copy });
       }
       return copied;
     },
     { durable: true, blind: true },
   );
+
+/** Copies a table page by page. Yields the rows as they were inserted. */
+async function* copyPages(table: Table, from: Rows, to: Rows): AsyncGenerator<Row[]> {
+  const integers = await integersOf(table, from);
+  for await (const page of readPages(table, from)) {
+    const rows = page.map((row) => roundIntegers(row, integers));
+    await insertAll(to, table, rows);
+    yield rows;
+  }
+}
 
 async function integersOf({ name }: Table, from: Rows): Promise<string[]> {
   const sql = "select name from pragma_table_info($1) where type = 'bigint'";
@@ -83,25 +91,14 @@ function roundIntegers(row: Row, integers: readonly string[]): Row {
   return fractions.length === 0 ? row : { ...row, ...Object.fromEntries(fractions) };
 }
 
-interface Reading {
-  round?(row: Row): Row;
-  onPage?(rows: readonly Row[]): Promise<void>;
-}
-
-async function hashTable(
-  table: Table,
-  from: Rows,
-  { round = (row) => row, onPage = async () => {} }: Reading = {},
-): Promise<CopiedTable> {
+async function hashPages(pages: AsyncIterable<Row[]>): Promise<Omit<CopiedTable, 'name'>> {
   const hash = createHash('sha256');
-  let count = 0;
-  for await (const page of readPages(table, from)) {
-    const rows = page.map(round);
-    for (const row of rows) hash.update(`${toText(row)}\n`);
-    count += rows.length;
-    await onPage(rows);
+  let rows = 0;
+  for await (const page of pages) {
+    for (const row of page) hash.update(`${toText(row)}\n`);
+    rows += page.length;
   }
-  return { name: table.name, rows: count, sha256: hash.digest('hex') };
+  return { rows, sha256: hash.digest('hex') };
 }
 
 async function* readPages({ name, key, pageRows = pageRowsUsual }: Table, from: Rows): AsyncGenerator<Row[]> {
