@@ -226,11 +226,11 @@ export const withDefaultLimits = (fields: LimitFields): KeyLimits => ({
 export const leastLimits = (...all: readonly KeyLimits[]): KeyLimits => ({
   requestsPerMinute: Math.min(...all.map((each) => each.requestsPerMinute)),
   concurrency: Math.min(...all.map((each) => each.concurrency)),
-  charactersPerMonth: leastOf(...all.map((each) => each.charactersPerMonth)),
+  charactersPerMonth: smallestOf(...all.map((each) => each.charactersPerMonth)),
 });
 
 /** Returns the smallest number; undefined stands for no limit. */
-export function leastOf(...numbers: (number | undefined)[]): number | undefined {
+export function smallestOf(...numbers: (number | undefined)[]): number | undefined {
   const least = Math.min(...numbers.map((number) => number ?? Infinity));
   return least === Infinity ? undefined : least;
 }

@@ -6,7 +6,7 @@ import { Failure } from '../../platform/errors.ts';
 import { commonBlocks, createAddressCheck } from '../../platform/net/client-addresses.ts';
 import { type ApiKey, accountOf, isRowOf, type ParsedApiKey, type Pepper, parseApiKey, toApiKey } from './api-key.ts';
 import { type ApiKeyRow, type ApiKeyRows, type ApiKeyUse, allKeys } from './api-key-rows.ts';
-import { type KeyCaller, type KeyGrant, keyDefaults, type LimitedAccount, leastLimits, leastOf } from './caller.ts';
+import { type KeyCaller, type KeyGrant, keyDefaults, type LimitedAccount, leastLimits, smallestOf } from './caller.ts';
 
 // Restricts a key to its account: the key that created it, or the person or machine that signed in. A key has only
 // permissions that its account has, and ends with it. If the key of the account was rotated, its newest key counts.
@@ -56,7 +56,7 @@ const commonRights = (one: Rights, other: Rights): Rights => ({
   voiceIds: commonItems(one.voiceIds, other.voiceIds),
   allowedIps: commonBlocks(one.allowedIps, other.allowedIps),
   limits: one.limits,
-  expiresAtMs: leastOf(one.expiresAtMs, other.expiresAtMs),
+  expiresAtMs: smallestOf(one.expiresAtMs, other.expiresAtMs),
 });
 
 const commonItems = (one: readonly string[] | undefined, other: readonly string[] | undefined) =>

@@ -96,14 +96,7 @@ export function createUsageRows(store: RowStore) {
   };
 }
 
-const dayMs = 24 * 3600 * 1000;
-let latest = { index: Number.NaN, name: '' };
-
-export function dayOf(ms: number): string {
-  const index = Math.floor(ms / dayMs);
-  if (latest.index !== index) latest = { index, name: new Date(ms).toISOString().slice(0, 10) };
-  return latest.name;
-}
+export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
 /** Whether the text is a valid calendar date. */
 const isDay = (text: string): boolean =>
