@@ -32,16 +32,7 @@ export interface Claims {
   groups?: unknown;
 }
 
-export interface Issuer {
-  begin(redirectUri: string): Promise<{ url: string; facts: LoginFacts }>;
-  /**
-   * Returns the claims of the person who was redirected to `url`. Throws `invalid_request` if the URL does not match
-   * the login.
-   */
-  finish(url: URL, facts: LoginFacts): Promise<Claims>;
-  /** Returns the claims of a token. Throws `invalid_token` if the token is invalid or meant for another audience. */
-  verify(token: string): Promise<Claims>;
-}
+export type Issuer = ReturnType<typeof createIssuer>;
 
 const timeoutSeconds = 10;
 /** Time after which a client may retry if the issuer has not answered. */
@@ -85,7 +76,7 @@ const isUnavailable = (cause: unknown) => {
   );
 };
 
-export function createIssuer(options: IssuerOptions): Issuer {
+export function createIssuer(options: IssuerOptions) {
   let discovering: Promise<Discovered> | undefined;
   const discovered = () => {
     discovering ??= discover(options);
@@ -96,7 +87,7 @@ export function createIssuer(options: IssuerOptions): Issuer {
   };
 
   return {
-    async begin(redirectUri) {
+    async begin(redirectUri: string): Promise<{ url: string; facts: LoginFacts }> {
       const { oidc, config } = await discovered();
       const facts = {
         codeVerifier: oidc.randomPKCECodeVerifier(),
@@ -114,7 +105,11 @@ export function createIssuer(options: IssuerOptions): Issuer {
       return { url: url.href, facts };
     },
 
-    async finish(url, facts) {
+    /**
+     * Returns the claims of the person who was redirected to `url`. Throws `invalid_request` if the URL does not match
+     * the login.
+     */
+    async finish(url: URL, facts: LoginFacts): Promise<Claims> {
       const issuer = await discovered();
       try {
         return await claimsOfLogin(issuer, url, facts);
@@ -126,7 +121,8 @@ export function createIssuer(options: IssuerOptions): Issuer {
       }
     },
 
-    async verify(token) {
+    /** Returns the claims of a token. Throws `invalid_token` if the token is invalid or meant for another audience. */
+    async verify(token: string): Promise<Claims> {
       if (token.length > tokenCharsMax) throw new Failure('invalid_token');
       const { jose, config, keys } = await discovered();
       try {
