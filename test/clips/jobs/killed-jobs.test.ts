@@ -1,8 +1,11 @@
 // Tests jobs whose workers are killed at any moment: another worker continues at the first missing segment, the files
 // equal those of an undisturbed run, and each character is charged once.
 import { expect, test } from 'vitest';
+import { createClipRows } from '../../../src/clips/clip-rows.ts';
+import type { ClipStore } from '../../../src/clips/stores/clip-store.ts';
+import { createId, processName } from '../../../src/platform/runtime/id.ts';
+import type { RowStore } from '../../../src/platform/store/row-store.ts';
 import { isLongRun } from '../../long/run-length.ts';
-import { openKilledRunner } from './killed-runner.ts';
 import { type JobJson, type JobsGateway, openJobsGateway } from './open-jobs.ts';
 
 /** Returns the same random numbers each time (https://en.wikipedia.org/wiki/Xorshift). */
@@ -30,6 +33,51 @@ async function filesOf({ download }: JobsGateway, job: JobJson): Promise<Buffer[
   return Promise.all(urls.map(download));
 }
 
+/**
+ * Runs a worker that dies at the store operation with this number: then nothing reaches the stores, as if its process
+ * were gone. The worker has the name of a dead process of this machine.
+ */
+async function runUntilKilled({ store, storedClips, openOwnJobs }: JobsGateway, diesAt: number): Promise<void> {
+  const died = Promise.withResolvers<void>();
+  let operations = 0;
+  const alive = <Result>(work: () => Promise<Result>): Promise<Result> => {
+    if (++operations === diesAt) died.resolve();
+    return operations >= diesAt ? new Promise<Result>(() => {}) : work();
+  };
+  const rows: RowStore = {
+    query: (...asked) => alive(() => store.query(...asked)) as never,
+    transaction: (...asked) => alive(() => store.transaction(...asked)) as never,
+    now: () => store.now(),
+    listen: () => () => {},
+    close: async () => {},
+  };
+  const { clips } = storedClips.memory;
+  const mortal: ClipStore = {
+    hasReceipts: true,
+    create: (...asked) =>
+      alive(async () => {
+        const draft = await clips.create(...asked);
+        return {
+          write: (bytes) => alive(() => draft.write(bytes)),
+          commit: (head) => alive(() => draft.commit(head)),
+          discard: () => alive(() => draft.discard()),
+        };
+      }),
+    open: (...asked) => alive(() => clips.open(...asked)),
+    remove: (key) => alive(() => clips.remove(key)),
+    sweep: async () => 0,
+    disk: () => clips.disk(),
+    close: async () => {},
+  };
+  openOwnJobs({
+    chaptersMax: 4,
+    store: rows,
+    clips: { index: createClipRows(rows), memory: { ...storedClips.memory, clips: mortal } },
+    holder: processName.replace(/[^|]*$/, createId('run')),
+  });
+  await died.promise;
+}
+
 /** `npm run test:long` tests all formats. */
 const formats = isLongRun ? ['wav', 'mp3', 'opus'] : ['mp3'];
 
@@ -45,8 +93,7 @@ test.each(formats)('the files of a job that is killed again and again: %s', asyn
   const { id } = await create({ ...body, output_format: format });
   let kills = 0;
   for (; kills < 12 && (await get(id)).ended_at === null; kills++) {
-    const { dead } = openKilledRunner(gateway, random(60));
-    await dead;
+    await runUntilKilled(gateway, random(60));
   }
   const last = openOwnJobs();
   const job = await untilEnded(id);
