@@ -189,24 +189,6 @@ test('the last use is written at the close, and may be written late', async () =
   expect((await keyVerifier.list()).find(({ keyId }) => keyId === apiKey.keyId)!.lastUsedAtMs).toBe(nowMs);
 });
 
-test('0 of 100 000 keys with one wrong character reach the database', async () => {
-  const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-  const keys = Array.from({ length: 100 }, () => createApiKey().key);
-  const reasons = new Set<string>();
-  for (let n = 0; n < 100_000; n++) {
-    const key = keys[n % keys.length]!;
-    const at = 4 + Math.floor(Math.random() * 60);
-    const wrong = digits[Math.floor(Math.random() * digits.length)]!;
-    const typo = key.slice(0, at) + (wrong === key[at] || key[at] === '_' ? '-' : wrong) + key.slice(at + 1);
-    await keyVerifier.verify(typo).then(
-      () => reasons.add('let in'),
-      ({ reason }: Failure) => reasons.add(reason),
-    );
-  }
-  expect([...reasons]).toEqual(['invalid_api_key']);
-  expect(lookUps).toBe(0);
-});
-
 test('admission: first the key, then its scopes, all that are needed', async () => {
   const admit = createAdmit({ keyVerifier });
   const from = (key: string | undefined) => ({ key, address: '127.0.0.1' });
