@@ -46,29 +46,6 @@ const sweepMs = 3_600_000;
 /** Limits on the due messages to read, above the limits on deliveries, because messages to busy hosts are skipped. */
 const dueLimits = { perHost: attemptsPerHostMax, perAccount: 2 * attemptsPerAccountMax, limit: 4 * attemptsMax };
 
-interface Running {
-  message: DueMessage;
-  done: Promise<void>;
-}
-
-/** Counts the deliveries in progress, and decides whether more may start. */
-function createRunning() {
-  const running = new Map<string, Running>();
-  const count = (of: 'host' | 'accountId', value: string) =>
-    [...running.values()].filter(({ message }) => message[of] === value).length;
-  return {
-    add: (one: Running) => void running.set(one.message.messageId, one),
-    delete: (messageId: string) => running.delete(messageId),
-    canTake: ({ messageId, host, accountId }: DueMessage): boolean =>
-      !running.has(messageId) &&
-      running.size < attemptsMax &&
-      count('host', host) < attemptsPerHostMax &&
-      count('accountId', accountId) < attemptsPerAccountMax,
-    isEmpty: () => running.size === 0,
-    allDone: () => Promise.all([...running.values()].map(({ done }) => done)),
-  };
-}
-
 interface OpenedWebhooks extends Webhooks {
   /** Waits until no due message is being delivered. */
   settle(): Promise<void>;
@@ -79,9 +56,18 @@ interface OpenedWebhooks extends Webhooks {
 export function openWebhooks(options: SenderOptions): OpenedWebhooks {
   const { rows, secrets, targets, onFault, now = rows.now, limits = { pollMs, attemptMs } } = options;
   const closing = new AbortController();
-  const running = createRunning();
+  /** The deliveries in progress, by message. */
+  const running = new Map<string, { message: DueMessage; done: Promise<void> }>();
+  const allDone = () => Promise.all([...running.values()].map(({ done }) => done));
   let sweptAtMs = 0;
 
+  const count = (of: 'host' | 'accountId', value: string) =>
+    [...running.values()].filter(({ message }) => message[of] === value).length;
+  const canTake = ({ messageId, host, accountId }: DueMessage): boolean =>
+    !running.has(messageId) &&
+    running.size < attemptsMax &&
+    count('host', host) < attemptsPerHostMax &&
+    count('accountId', accountId) < attemptsPerAccountMax;
   const begin = async (message: DueMessage): Promise<void> => {
     const nowMs = await now();
     const claimed = await rows.claim(message.messageId, nowMs, nowMs + leaseMs);
@@ -96,7 +82,7 @@ export function openWebhooks(options: SenderOptions): OpenedWebhooks {
         running.delete(claimed.messageId);
         void polling.wake();
       });
-    running.add({ message, done });
+    running.set(message.messageId, { message, done });
   };
 
   const look = async (): Promise<void> => {
@@ -107,7 +93,7 @@ export function openWebhooks(options: SenderOptions): OpenedWebhooks {
       await rows.deleteEnded(nowMs - endedKeepMs);
     }
     const due = await rows.listDue(nowMs, dueLimits);
-    for (const message of due) if (!closing.signal.aborted && running.canTake(message)) await begin(message);
+    for (const message of due) if (!closing.signal.aborted && canTake(message)) await begin(message);
   };
   const polling = createPolling(look, { everyMs: limits.pollMs, onFault });
   void polling.wake();
@@ -141,15 +127,15 @@ export function openWebhooks(options: SenderOptions): OpenedWebhooks {
     wake: () => void polling.wake(),
     async settle(): Promise<void> {
       await polling.wake();
-      while (!running.isEmpty()) {
-        await running.allDone();
+      while (running.size > 0) {
+        await allDone();
         await polling.wake();
       }
     },
     async close(): Promise<void> {
       closing.abort(new Error('the service is stopping'));
       await polling.close();
-      await running.allDone();
+      await allDone();
     },
   };
 }

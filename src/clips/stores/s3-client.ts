@@ -4,6 +4,7 @@
 import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3';
 import { Failure } from '../../platform/errors.ts';
 import { codeIn } from '../../platform/net/upstream-answer.ts';
+import { onAbort } from '../../platform/runtime/abort.ts';
 
 export interface S3Address {
   /** Empty for Amazon's endpoint. */
@@ -136,8 +137,7 @@ async function call<Answer>(limitMs: { attemptMs: number; callMs: number }, send
   };
   const leave = () => end(new Error('the caller has left'));
   const timer = setTimeout(() => end(new Error(`no answer within ${limitMs.callMs} ms`)), limitMs.callMs);
-  signal?.addEventListener('abort', leave, { once: true });
-  if (signal?.aborted) leave();
+  using _ = onAbort(signal, leave);
   try {
     const sent = send({ abortSignal: sending.signal, requestTimeout: limitMs.attemptMs });
     return await Promise.race([ended.promise, sent]);
@@ -145,7 +145,6 @@ async function call<Answer>(limitMs: { attemptMs: number; callMs: number }, send
     throw toStorageFailure(error);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', leave);
   }
 }
 
