@@ -24,7 +24,7 @@ export { compareWords } from './text/compare-words.ts';
 
 // Scripts, and runs of one language
 
-export { inspectScripts } from './text/scripts.ts';
+export { fitScripts, inspectScripts } from './text/scripts.ts';
 export { splitRuns } from './text/split-runs.ts';
 
 // The notice that the voice is synthetic

@@ -3,7 +3,7 @@
 // the thresholds. Languages stated in markup are kept.
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { inspectScripts, type MarkedText, splitRuns } from '../text.ts';
+import { fitScripts, type MarkedText, splitRuns } from '../text.ts';
 import type { Cast, CastVoice } from './cast.ts';
 import { autoLanguage } from './fields.ts';
 
@@ -91,7 +91,7 @@ const languageOf = (code: string): string => code.toLowerCase().split('-', 1)[0]
  */
 export function scoreLanguages(sentence: string, languages: readonly string[]): (number | undefined)[] {
   const read = sentence.slice(0, charsMax);
-  const isWritten = languages.map((language) => !inspectScripts(read, language).mostlyForeign);
+  const isWritten = fitScripts(read, languages);
   if (isWritten.filter(Boolean).length < 2) return isWritten.map((is) => (is ? 0 : undefined));
   const scores = (detector ?? load()).detect(read).getScores();
   const pieces = [...read].length / charsPerPiece + 1;

@@ -43,9 +43,23 @@ export function inspectScripts(text: string, ...languageCodes: readonly string[]
   return {
     speakable: letters > 0 || speakablePattern.test(text),
     foreign: foreign.map((script) => names[script]?.replaceAll('_', ' ') ?? 'Other'),
-    mostlyForeign: foreign.reduce((sum, script) => sum + counts[script]!, 0) * 2 > letters,
+    mostlyForeign: lettersOf(foreign, counts) * 2 > letters,
   };
 }
+
+/** For each language, whether the text is mostly in the scripts of the language. */
+export function fitScripts(text: string, languageCodes: readonly string[]): boolean[] {
+  const { counts, letters } = countScripts(text);
+  const used = [...counts.keys()].filter((script) => script !== none && counts[script]! > 0);
+  return languageCodes.map((languageCode) => {
+    const own = scriptsOf(languageCode);
+    const foreign = used.filter((script) => !own.has(codes[script]!));
+    return lettersOf(foreign, counts) * 2 <= letters;
+  });
+}
+
+const lettersOf = (of: readonly number[], counts: Uint32Array): number =>
+  of.reduce((sum, script) => sum + counts[script]!, 0);
 
 function countScripts(text: string): { counts: Uint32Array; letters: number } {
   const counts = new Uint32Array(none + 1);
