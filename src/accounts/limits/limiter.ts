@@ -159,7 +159,7 @@ async function takeSynthesis(
     if (!isPart) monthlyQuotaOf(caller).checkFits(chars);
     for (const { account, limits, isOwn } of chain)
       refunds.push(await account.quota.take(chars, limits.charactersPerMonth, isOwn));
-    const isHeld = replaces instanceof HeldSynthesis && replaces.isHeld;
+    const isHeld = replaces !== undefined && held.has(replaces);
     if (!isHeld && !needsNoSlot) await takeSlots(chain, { owner: caller.callerId, signal, releases });
     report(await statusOf(chain));
   } catch (error) {
@@ -169,9 +169,9 @@ async function takeSynthesis(
     if (!isPart) for (const { account, limits } of chain) account.fullAtUs -= intervalOf(rateOf(limits));
     await reportStatus(() => statusOf(chain), report, error);
   }
-  const before = replaces instanceof HeldSynthesis ? replaces.takeHolding() : undefined;
+  const before = replaces && takeHolding(replaces);
   const parts = [...(before?.parts ?? []), { chars, refunds }];
-  return new HeldSynthesis({ parts, releases: [...(before?.releases ?? []), ...releases] });
+  return createSynthesis({ parts, releases: [...(before?.releases ?? []), ...releases] });
 }
 
 /** The slots and charges of a synthesis. Each replaced synthesis adds a part. */
@@ -180,29 +180,24 @@ interface Holding {
   releases: readonly Release[];
 }
 
-class HeldSynthesis implements Synthesis {
-  #holding: Holding | undefined;
+const held = new WeakMap<Synthesis, Holding>();
 
-  constructor(holding: Holding) {
-    this.#holding = holding;
-  }
+/** Takes the slots and charges from a synthesis that ends or is replaced. */
+function takeHolding(synthesis: Synthesis): Holding | undefined {
+  const holding = held.get(synthesis);
+  held.delete(synthesis);
+  return holding;
+}
 
-  get isHeld(): boolean {
-    return this.#holding !== undefined;
-  }
-
-  /** Moves slots and charges to the synthesis that replaces this one, without a release or refund. */
-  takeHolding(): Holding | undefined {
-    const holding = this.#holding;
-    this.#holding = undefined;
-    return holding;
-  }
-
-  /** A bound function, because callers may pass it on without its object. */
-  readonly end = (spokenChars: number): void => {
-    const held = this.takeHolding();
-    if (held) endHolding(held, spokenChars);
+function createSynthesis(holding: Holding): Synthesis {
+  const synthesis: Synthesis = {
+    end(spokenChars) {
+      const own = takeHolding(synthesis);
+      if (own) endHolding(own, spokenChars);
+    },
   };
+  held.set(synthesis, holding);
+  return synthesis;
 }
 
 /** Refunds the last parts first, because the unspoken characters are at the end of the text. */
