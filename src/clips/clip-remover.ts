@@ -43,18 +43,17 @@ export type ClipRemover = ReturnType<typeof createClipRemover>;
 export function createClipRemover({ clips, index, onRemoved, onFault }: ClipRemoverOptions) {
   let removedClips = 0;
 
-  /** Removes files until enough bytes are free. `expire` returns false for a clip that must stay. */
+  /** Removes clips until enough bytes are free. `remove` returns false for a clip that must stay. */
   const removeSome = async (
     listed: readonly StoredClipRow[],
     bytes: number,
-    expire: (clip: StoredClipRow, removeFile: () => Promise<void>) => Promise<boolean>,
+    remove: (clipId: string) => Promise<boolean>,
   ): Promise<number> => {
     const removed: StoredClipRow[] = [];
     let freed = 0;
     for (const clip of listed) {
       if (freed >= bytes) break;
-      const removeFile = () => removeClip(clips, clip.clipId);
-      const isRemoved = await expire(clip, removeFile).catch(onFault);
+      const isRemoved = await remove(clip.clipId).catch(onFault);
       if (!isRemoved) continue;
       removed.push(clip);
       freed += clip.byteCount;
@@ -76,8 +75,8 @@ export function createClipRemover({ clips, index, onRemoved, onFault }: ClipRemo
       let after: StoredClipRow | undefined;
       for (;;) {
         const listed = await index.listExpired({ nowMs, limit: batch, after, accountId });
-        const freed = await removeSome(listed, bytes, async (_, removeFile) => {
-          await removeFile();
+        const freed = await removeSome(listed, bytes, async (clipId) => {
+          await removeClip(clips, clipId);
           return true;
         });
         after = listed.at(-1);
@@ -93,16 +92,16 @@ export function createClipRemover({ clips, index, onRemoved, onFault }: ClipRemo
       const listed = await (kind === 'unlinked'
         ? index.listUnlinked(accountId, batch)
         : index.listUnused(accountId, beforeMs, batch));
-      return removeSome(listed, bytes, async ({ clipId }, removeFile) => {
+      return removeSome(listed, bytes, async (clipId) => {
         const expire = () => index.expireUnused(clipId, beforeMs);
         let isExpired = false;
         try {
           isExpired = await expire();
-          if (isExpired) await removeFile();
+          if (isExpired) await removeClip(clips, clipId);
         } catch (error) {
           if (!hasReason(error, 'storage_full')) throw error;
           // If the database has no room to change the row, removing the file first makes room.
-          await removeFile();
+          await removeClip(clips, clipId);
           isExpired = await expire();
         }
         if (isExpired) removedClips++;
