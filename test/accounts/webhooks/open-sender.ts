@@ -54,11 +54,16 @@ export async function openTestSender(store: RowStore, { target, ...given }: Send
   });
   onTestFinished(() => webhooks.close());
   let count = 0;
+  /** Adds messages in one transaction. */
+  const add = (...messages: (Partial<WebhookMessage> & Pick<WebhookMessage, 'url' | 'keyId'>)[]) =>
+    store.transaction(async (added) => {
+      const usual = { accountId: 'account', event: 'job.succeeded', data: { id: 'job_1' }, atMs: clock.ms } as const;
+      for (const message of messages) await webhooks.add(added, { messageId: `msg_${++count}`, ...usual, ...message });
+    });
   /** Adds a message, and waits until its delivery was attempted. */
   const send = async (url: string, message: Partial<WebhookMessage> & { keyId: string }): Promise<string> => {
-    const messageId = message.messageId ?? `msg_${++count}`;
-    const usual = { messageId, accountId: 'account', url, event: 'job.succeeded', atMs: clock.ms } as const;
-    await store.transaction((added) => webhooks.add(added, { data: { id: 'job_1' }, ...usual, ...message }));
+    const { messageId = `msg_${++count}` } = message;
+    await add({ url, ...message, messageId });
     await settle();
     return messageId;
   };
@@ -72,7 +77,7 @@ export async function openTestSender(store: RowStore, { target, ...given }: Send
     await settle();
     return (await rows.find(messageId))!;
   };
-  return { clock, rows, secrets, webhooks, faults, send, settle, turn };
+  return { clock, rows, secrets, webhooks, faults, add, send, settle, turn };
 }
 
 /** Opens a store, and a sender for a key that has a secret. */

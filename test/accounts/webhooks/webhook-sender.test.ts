@@ -194,14 +194,9 @@ describe('a slow receiver', () => {
     });
     const quick = await openReceiver(() => void expect(connections.now).toBe(4));
     const limits = { pollMs: 3_600_000, attemptMs: 3_000 };
-    const { store, send, webhooks, rows, keyId, clock } = await openSigned({ limits });
+    const { add, send, webhooks, rows, keyId } = await openSigned({ limits });
     const ids = Array.from({ length: 8 }, (_, i) => `msg_slow${i}`);
-    await store.transaction(async (added) => {
-      for (const messageId of ids) {
-        const about = { keyId, accountId: 'a', event: 'job.failed', data: {}, atMs: clock.ms } as const;
-        await webhooks.add(added, { messageId, url: slow.url, ...about });
-      }
-    });
+    await add(...ids.map((messageId) => ({ messageId, keyId, url: slow.url, accountId: 'a' })));
     webhooks.wake();
     await expect.poll(() => slow.received.length).toBe(4);
     await send(quick.url, { keyId, accountId: 'b', messageId: 'msg_quick' });
@@ -213,24 +208,14 @@ describe('a slow receiver', () => {
 });
 
 test('what is due is listed for all accounts in turn, and of no host or account more than its part', async () => {
-  const { store, webhooks, rows, keyId, clock } = await openSigned();
+  const { add, webhooks, rows, keyId, clock } = await openSigned();
   await webhooks.close();
-  const add = (accountId: string, host: string, count: number) =>
-    store.transaction(async (added) => {
-      const about = {
-        keyId,
-        accountId,
-        url: `http://${host}/`,
-        event: 'job.failed',
-        data: {},
-        atMs: clock.ms,
-      } as const;
-      for (let i = 0; i < count; i++) await webhooks.add(added, { messageId: `${host} ${i}`, ...about });
-    });
-  await add('loud', 'slow', 100);
-  for (let n = 0; n < 20; n++) await add('loud', `other-${n}`, 10);
+  const addMany = (accountId: string, host: string, count: number) =>
+    add(...Array.from({ length: count }, () => ({ keyId, accountId, url: `http://${host}/` })));
+  await addMany('loud', 'slow', 100);
+  for (let n = 0; n < 20; n++) await addMany('loud', `other-${n}`, 10);
   clock.ms += 1;
-  await add('quiet', 'quick', 1);
+  await addMany('quiet', 'quick', 1);
   const due = await rows.listDue(clock.ms, { perHost: 4, perAccount: 32, limit: 1_000 });
   expect(due.findIndex(({ accountId }) => accountId === 'quiet')).toBe(1);
   expect(due.filter(({ host }) => host === 'slow').length).toBeLessThanOrEqual(4);
@@ -240,23 +225,16 @@ test('what is due is listed for all accounts in turn, and of no host or account 
 
 test('two senders on one table deliver each message once', async () => {
   const receiver = await openReceiver();
-  const { store, webhooks, settle, keyId, clock, rows } = await openSigned();
+  const { store, add, settle, keyId, rows } = await openSigned();
   const other = await openTestSender(store);
   const ids = Array.from({ length: 40 }, (_, i) => `msg_${i}`);
-  await store.transaction(async (added) => {
-    for (const [i, messageId] of ids.entries()) {
-      const accountId = `account ${i % 5}`;
-      await webhooks.add(added, {
-        messageId,
-        keyId,
-        accountId,
-        url: receiver.url,
-        event: 'job.failed',
-        data: {},
-        atMs: clock.ms,
-      });
-    }
+  const toMessage = (messageId: string, i: number) => ({
+    messageId,
+    keyId,
+    url: receiver.url,
+    accountId: `account ${i % 5}`,
   });
+  await add(...ids.map(toMessage));
   await Promise.all([settle(), other.settle()]);
   const seen = receiver.received.map(({ headers }) => headers['webhook-id']);
   expect(seen.toSorted()).toEqual(ids.toSorted());
@@ -267,18 +245,8 @@ test('a sender that closes gives back what is under way, and another delivers it
   const waiting = Promise.withResolvers<void>();
   let isSlow = true;
   const receiver = await openReceiver(() => (isSlow ? waiting.promise : undefined));
-  const { store, webhooks, keyId, clock, rows } = await openSigned();
-  await store.transaction((added) =>
-    webhooks.add(added, {
-      messageId: 'msg_1',
-      keyId,
-      accountId: 'a',
-      url: receiver.url,
-      event: 'job.failed',
-      data: {},
-      atMs: clock.ms,
-    }),
-  );
+  const { store, add, webhooks, keyId, rows } = await openSigned();
+  await add({ messageId: 'msg_1', keyId, url: receiver.url });
   webhooks.wake();
   await expect.poll(() => receiver.received.length).toBe(1);
   await webhooks.close();
