@@ -10,7 +10,8 @@ export function toSamples(floats: Float32Array): Int16Array<ArrayBuffer> | undef
   for (let i = 0; i < floats.length; i++) {
     const value = floats[i]!;
     if (!Number.isFinite(value)) return undefined;
-    samples[i] = Math.round(Math.max(-1, Math.min(1, value)) * peak);
+    // Faster in V8 than Math.round.
+    samples[i] = Math.floor(Math.max(-1, Math.min(1, value)) * peak + 0.5);
   }
   return samples;
 }

@@ -27,7 +27,8 @@ export class DcFilter {
       const sample = samples[i]!;
       out = sample - lastIn + feedback * out;
       lastIn = sample;
-      filtered[i] = Math.max(-32768, Math.min(32767, Math.round(out)));
+      // V8 takes four times as long for the whole filter with Math.round.
+      filtered[i] = Math.max(-32768, Math.min(32767, Math.floor(out + 0.5)));
     }
     this.#lastIn = lastIn;
     this.#lastOut = out;
