@@ -19,6 +19,7 @@ interface Once<Answer> {
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
+/** Number of expired rows that a request deletes. */
 const deletedAtOnce = 20;
 
 interface IdempotencyOptions {
@@ -49,7 +50,7 @@ export function createIdempotency(options: IdempotencyOptions) {
       const nowMs = await rows.now();
       const untilMs = nowMs + leaseMs;
       const begun = { ownerId: callerId, name: key, fingerprint, answer: null, subject: '', untilMs, runner };
-      await rows.deleteExpired(nowMs, deletedAtOnce);
+      await rows.deleteExpired(nowMs);
       const before = await repeatOrTake(begun, nowMs);
       if (before) return repeat(before, fingerprint);
       // A failed renewal is retried. If no renewal succeeds in time, the lease expires.
@@ -140,10 +141,10 @@ export function createAnswerRows(store: RowStore) {
     async deleteBySubject(ownerId: string, subject: string): Promise<void> {
       await store.query('delete from answers where owner_id = $1 and subject = $2', ownerId, subject);
     },
-    /** Deletes at most `limit` expired rows. */
-    async deleteExpired(nowMs: number, limit: number): Promise<void> {
+    /** Deletes some expired rows. */
+    async deleteExpired(nowMs: number): Promise<void> {
       const expired = 'select owner_id, name from answers where until_ms <= $1 limit $2';
-      await store.query(`delete from answers where (owner_id, name) in (${expired})`, nowMs, limit);
+      await store.query(`delete from answers where (owner_id, name) in (${expired})`, nowMs, deletedAtOnce);
     },
   };
 }

@@ -28,7 +28,6 @@ const previewSeconds = 3600;
 const factsBytesMax = requestBytesMax + 4096;
 /** The row decides when a ticket expires. The seal lasts longer, because the clocks of replicas may differ. */
 const sealedSeconds = 3600;
-const limits = { ofAccount: ticketCharsPerAccountMax, ofAll: ticketCharsMax };
 
 /** Each ticket counts as at least `ticketCharsMin`, since a ticket for one letter takes memory too. */
 const charsHeldBy = ({ texts }: SpeechRequest) =>
@@ -43,7 +42,7 @@ export function createTickets({ rows, seal }: { rows: TicketRows; seal: Accounts
     const nowMs = await rows.now();
     const expiresAtMs = nowMs + ticketMs;
     const sealed = await seal.close(use, { ...about, ticketId }, sealedSeconds, factsBytesMax);
-    const outcome = await rows.add({ ticketId, keyId, accountId, chars, sealed, expiresAtMs }, limits, nowMs);
+    const outcome = await rows.add({ ticketId, keyId, accountId, chars, sealed, expiresAtMs }, nowMs);
     const retryAfterSeconds = ticketMs / 1000;
     if (outcome === 'account') {
       const message = 'This account has too many unused tickets. Use them, or wait until they expire.';
@@ -104,18 +103,14 @@ export function createTicketRows(store: RowStore) {
   return {
     now: () => store.now(),
     /** Adds the ticket, unless the tickets of its account, or of all accounts, would then exceed a character limit. */
-    add: (
-      ticket: TicketRow,
-      limits: { ofAccount: number; ofAll: number },
-      nowMs: number,
-    ): Promise<'added' | 'account' | 'all'> =>
+    add: (ticket: TicketRow, nowMs: number): Promise<'added' | 'account' | 'all'> =>
       store.transaction(async (rows) => {
         await rows.query('delete from tickets where expires_at_ms <= $1', nowMs);
         const sum = `select coalesce(sum(chars), 0) as "ofAll",
           coalesce(sum(case when account_id = $1 then chars else 0 end), 0) as "ofAccount" from tickets`;
         const [held] = await rows.query<{ ofAll: number; ofAccount: number }>(sum, ticket.accountId);
-        if (Number(held!.ofAccount) + ticket.chars > limits.ofAccount) return 'account';
-        if (Number(held!.ofAll) + ticket.chars > limits.ofAll) return 'all';
+        if (Number(held!.ofAccount) + ticket.chars > ticketCharsPerAccountMax) return 'account';
+        if (Number(held!.ofAll) + ticket.chars > ticketCharsMax) return 'all';
         await rows.query(columns.insert, ...columns.valuesOf(ticket));
         return 'added';
       }),

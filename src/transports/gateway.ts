@@ -1,7 +1,7 @@
 // The HTTP/JSON API, with Connect and gRPC-Web on the same port. A route parses a request into a domain request, runs
 // an operation, and renders its result. `leave` makes readiness fail. `drain` refuses new requests, gives running
 // requests time to finish, and then aborts the rest.
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
+import type { RequestListener, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
@@ -96,18 +96,24 @@ export type Gateway = Awaited<ReturnType<typeof openGateway>>;
 
 export async function openGateway(options: GatewayOptions) {
   const { api, settings, watch } = options;
-  const { connections = createConnections({ perAddressMax: Infinity }) } = settings;
+  const { tls, connections = createConnections({ perAddressMax: Infinity }), isBehindProxy = false } = settings;
   let isLeaving = false;
   let isDraining = false;
   const hasRequested = new WeakSet<Socket>();
-  const onRequest = (server: Server, { socket }: IncomingMessage, response: ServerResponse) => {
-    // Without this listener, a connection that is sending a reply when draining begins would stay open.
-    response.on('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
-    hasRequested.add(socket);
+  const cors = createCors(settings.allowedOrigins);
+  const toServer = (answer: RequestListener): Server => {
+    const listener: RequestListener = (request, response) => {
+      // Without this listener, a connection that is sending a reply when draining begins would stay open.
+      response.on('close', () => isDraining && setImmediate(() => server.closeIdleConnections()));
+      hasRequested.add(request.socket);
+      if (!cors(request, response)) answer(request, response);
+    };
+    const server = createHttpServer({ listener, tls, connections, isBehindProxy });
+    return server;
   };
   const app = createHttpApp({
-    toServer: (listener) => toServer(listener, { settings, connections, onRequest }),
-    isBehindProxy: settings.isBehindProxy ?? false,
+    toServer,
+    isBehindProxy,
     isSecure: () => settings.baseUrl().startsWith('https:'),
     isLeaving: () => isLeaving,
     isDraining: () => isDraining,
@@ -124,7 +130,7 @@ export async function openGateway(options: GatewayOptions) {
   const [sockets, callers] = [new Set<Socket>(), new Set<Socket>()];
   server.on('connection', (socket) => keep(sockets, socket));
   // With TLS, HTTP starts after the handshake.
-  server.on(settings.tls ? 'secureConnection' : 'connection', (socket) => keep(callers, socket));
+  server.on(tls ? 'secureConnection' : 'connection', (socket) => keep(callers, socket));
   server.on('error', watch.onFault);
   const accept = createAccept(server);
   const { address } = settings;
@@ -168,27 +174,6 @@ export async function openGateway(options: GatewayOptions) {
     /** Gives running requests `timeoutMs` to finish, aborts the rest with `overloaded`, and closes. */
     drain: (timeoutMs: number): Promise<void> => (drained ??= drain(timeoutMs)),
   };
-}
-
-interface ServerParts {
-  settings: GatewaySettings;
-  connections: Connections;
-  onRequest(server: Server, request: IncomingMessage, response: ServerResponse): void;
-}
-
-function toServer(listener: RequestListener, { settings, connections, onRequest }: ServerParts): Server {
-  const { tls, isBehindProxy = false, allowedOrigins } = settings;
-  const cors = createCors(allowedOrigins);
-  const server = createHttpServer({
-    listener(request, response) {
-      onRequest(server, request, response);
-      if (!cors(request, response)) listener(request, response);
-    },
-    tls,
-    connections,
-    isBehindProxy,
-  });
-  return server;
 }
 
 function destroyAll(sockets: Iterable<Socket>): void {
