@@ -14,9 +14,9 @@ import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
 import { UsageService } from '../../../gen/sonant/v1/usage_pb.ts';
 import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
 import { operator, scopes } from '../../../src/accounts/keys/caller.ts';
-import type { OpenApi } from '../../../src/transports/http/docs/openapi-document.ts';
 import { openCore } from '../rpc/open-core.ts';
 import { openTestGateway } from './open-gateway.ts';
+import type { OpenApi } from './openapi-check.ts';
 
 type Headers = Readonly<Record<string, string>>;
 /** `yes`: the call was admitted, whatever happened afterwards. */

@@ -5,13 +5,45 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ErrorObject, Ajv2020 as Validator } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type {
-  DocumentedOperation,
-  DocumentedResponse,
-  OpenApi,
-} from '../../../src/transports/http/docs/openapi-document.ts';
-import type { Schema } from '../../../src/transports/http/route-docs.ts';
+import type { Content, Parameter, Schema } from '../../../src/transports/http/route-docs.ts';
 import { eventsIn } from './event-reader.ts';
+
+/** What the tests read of the document. */
+export interface OpenApi {
+  openapi: string;
+  info: { title: string; version: string; description: string };
+  servers: readonly [{ url: string }];
+  tags: readonly { name: string; description: string }[];
+  paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
+  components: {
+    schemas: Readonly<Record<string, Schema>>;
+    headers: Readonly<Record<string, { description: string; schema: Schema; example: unknown; required?: boolean }>>;
+    examples: Readonly<Record<string, { value: unknown }>>;
+    responses: Readonly<Record<string, DocumentedResponse>>;
+    securitySchemes: Readonly<Record<string, unknown>>;
+  };
+}
+
+export interface DocumentedOperation {
+  operationId: string;
+  tags: readonly string[];
+  summary: string;
+  description?: string;
+  security: readonly Readonly<Record<string, readonly string[]>>[];
+  parameters?: readonly Parameter[];
+  requestBody?: { required: boolean; content: Readonly<Record<string, DocumentedContent>> };
+  responses: Readonly<Record<string, DocumentedResponse | { $ref: string }>>;
+}
+
+export interface DocumentedContent extends Content {
+  examples?: Readonly<Record<string, { value: unknown } | { $ref: string }>>;
+}
+
+interface DocumentedResponse {
+  description: string;
+  headers: Readonly<Record<string, { $ref: string }>>;
+  content?: Readonly<Record<string, DocumentedContent>>;
+}
 
 export interface Received {
   method: string;

@@ -6,16 +6,11 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, describe, expect, test } from 'vitest';
 import { toOpenApiTypes } from '../../../proto/write-openapi-types.ts';
 import { failureTable } from '../../../src/platform/errors.ts';
-import type {
-  DocumentedContent,
-  DocumentedOperation,
-  OpenApi,
-} from '../../../src/transports/http/docs/openapi-document.ts';
 import type { Parameter, Schema } from '../../../src/transports/http/route-docs.ts';
 import { wavOfBytes } from '../../audio/recording-files.ts';
 import { eventsIn } from './event-reader.ts';
 import { openTestGateway } from './open-gateway.ts';
-import { openDocumentCheck } from './openapi-check.ts';
+import { type DocumentedContent, type DocumentedOperation, type OpenApi, openDocumentCheck } from './openapi-check.ts';
 
 const root = join(import.meta.dirname, '../..', '..');
 const file = join(root, 'docs', 'openapi.json');

@@ -1,8 +1,8 @@
 // Tests the checks on a request before it is answered, and their order: path, size, key, body.
 import { afterAll, describe, expect, test } from 'vitest';
 import { scopes } from '../../../src/accounts/keys/caller.ts';
-import type { OpenApi } from '../../../src/transports/http/docs/openapi-document.ts';
 import { openTestGateway } from './open-gateway.ts';
+import type { OpenApi } from './openapi-check.ts';
 
 /** A gateway for tests that change nothing that other tests would notice. */
 const shared = await openTestGateway({}, afterAll);

@@ -5,51 +5,7 @@ import { apiVersion } from '../../net/headers.ts';
 import { contentTypes, type StaticFile, sendStaticFile, toStaticFile } from '../../net/static-file.ts';
 import { failureExamples, toFailureAnswers } from '../documented-failures.ts';
 import { type ReplyHeaderName, replyHeaders } from '../documented-headers.ts';
-import {
-  type Content,
-  isForKey,
-  type Parameter,
-  type RouteBody,
-  type RouteDocs,
-  type Schema,
-  tags,
-} from '../route-docs.ts';
-
-export interface OpenApi {
-  openapi: string;
-  info: { title: string; version: string; description: string };
-  servers: readonly [{ url: string }];
-  tags: readonly { name: string; description: string }[];
-  paths: Readonly<Record<string, Readonly<Record<string, DocumentedOperation>>>>;
-  components: {
-    schemas: Readonly<Record<string, Schema>>;
-    headers: Readonly<Record<string, { description: string; schema: Schema; example: unknown; required?: boolean }>>;
-    examples: Readonly<Record<string, { value: unknown }>>;
-    responses: Readonly<Record<string, DocumentedResponse>>;
-    securitySchemes: Readonly<Record<string, unknown>>;
-  };
-}
-
-export interface DocumentedOperation {
-  operationId: string;
-  tags: readonly string[];
-  summary: string;
-  description?: string;
-  security: readonly Readonly<Record<string, readonly string[]>>[];
-  parameters?: readonly Parameter[];
-  requestBody?: { required: boolean; content: Readonly<Record<string, DocumentedContent>> };
-  responses: Readonly<Record<string, DocumentedResponse | { $ref: string }>>;
-}
-
-export interface DocumentedContent extends Content {
-  examples?: Readonly<Record<string, { value: unknown } | { $ref: string }>>;
-}
-
-export interface DocumentedResponse {
-  description: string;
-  headers: Readonly<Record<string, { $ref: string }>>;
-  content?: Readonly<Record<string, DocumentedContent>>;
-}
+import { isForKey, type RouteBody, type RouteDocs, type Schema, tags } from '../route-docs.ts';
 
 /** Serves the document of all routes that are added from now on. */
 export function addOpenApi(app: FastifyInstance, baseUrl: () => string): void {
@@ -76,7 +32,7 @@ function toDocument(routes: readonly { method: string; url: string; operation: R
     paths[url] = { ...paths[url], [method]: withReferences(toDocumentedOperation(operation, responses), schemas) };
   }
   const byTag = Object.keys(tags).flatMap((tag) => routes.filter(({ operation }) => operation.tag === tag));
-  const document = {
+  return {
     ...preface(baseUrl),
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(byTag.map(({ url }) => [url, paths[url]])),
@@ -88,7 +44,6 @@ function toDocument(routes: readonly { method: string; url: string; operation: R
       securitySchemes,
     },
   };
-  return document as unknown as OpenApi;
 }
 
 const securitySchemes = {
