@@ -21,6 +21,7 @@ import { file_sonant_v1_voice } from '../../gen/sonant/v1/voice_pb.ts';
 import { failureTable } from '../../src/platform/errors.ts';
 import { openFuzzedService } from '../fuzz/api-targets.ts';
 import { hostileHeaders, hostileJson, hostileTexts, pathsIn, pathsOf, putJson } from '../fuzz/hostile-values.ts';
+import { envelope } from '../transports/rpc/raw-grpc.ts';
 
 let service: Awaited<ReturnType<typeof openFuzzedService>>;
 const routes: { method: string; url: string }[] = [];
@@ -422,14 +423,6 @@ function jsonPathsOf({ fields }: DescMessage, depth = 0): (string | number)[][] 
   return [[], ...names, ['__proto__'], ['constructor'], ['toString']];
 }
 
-const frame = (message: Uint8Array | string, flags = 0): Buffer => {
-  const bytes = Buffer.from(message);
-  const head = Buffer.alloc(5);
-  head.writeUInt8(flags);
-  head.writeUInt32BE(bytes.length, 1);
-  return Buffer.concat([head, bytes]);
-};
-
 test('no value in a field of a message causes an internal error over Connect', { timeout: 600_000 }, async () => {
   for (const method of methods) {
     const key = await service.makeKey();
@@ -441,7 +434,12 @@ test('no value in a field of a message causes an internal error over Connect', {
     const headers = { 'x-api-key': key, 'content-type': isUnary ? 'application/json' : 'application/connect+json' };
     await sendAll(
       bodies.map(([where, body]): Case => {
-        const sent = { method: 'POST', path: pathOf(method), headers, body: isUnary ? body : frame(body) };
+        const sent = {
+          method: 'POST',
+          path: pathOf(method),
+          headers,
+          body: isUnary ? body : envelope(Buffer.from(body)),
+        };
         return [`${pathOf(method)} ${where}`, () => exchangeRpc(sent)];
       }),
     );
@@ -516,7 +514,7 @@ test('no value in a field or in the metadata of a gRPC call causes an internal e
         if (isAnswered && !grpcBugs.includes(String(status)) && !(Number(http) >= 500)) resolve(undefined);
         else resolve(JSON.stringify({ ...received, reset: stream.rstCode }).slice(0, 300));
       });
-      stream.end(frame(message));
+      stream.end(envelope(message));
     });
   const usual = { 'content-type': 'application/grpc', te: 'trailers' };
   for (const method of methods) {

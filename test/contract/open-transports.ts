@@ -2,6 +2,7 @@
 // incomplete result. The cache is bypassed.
 import { OutputFormat, ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { readEvents, soundIn } from '../transports/http/event-reader.ts';
+import { bytesOf } from '../transports/http/open-gateway.ts';
 import { explain, openGrpcClient } from '../transports/rpc/grpc-client.ts';
 
 export interface SpeechOutcome {
@@ -110,8 +111,6 @@ export function openTransports({ url, target, key }: Address) {
   };
   return { transports, post, close: () => grpc.close() };
 }
-
-const bytesOf = async (answer: Response) => Buffer.from(await answer.arrayBuffer());
 
 async function refused(answer: Response): Promise<SpeechOutcome> {
   const words = await answer.text();

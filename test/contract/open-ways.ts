@@ -13,7 +13,7 @@ import { createVoices } from '../../src/speech/voice.ts';
 import { openRpcServer } from '../../src/transports/rpc/server.ts';
 import { openWyomingServer } from '../../src/transports/vendors/wyoming/wyoming-server.ts';
 import { readEvents, soundIn } from '../transports/http/event-reader.ts';
-import { openTestGateway } from '../transports/http/open-gateway.ts';
+import { bytesOf, openTestGateway } from '../transports/http/open-gateway.ts';
 import { openGrpcClient } from '../transports/rpc/grpc-client.ts';
 import { openClient } from '../transports/vendors/wyoming/wyoming-client.ts';
 
@@ -98,7 +98,6 @@ export async function openWays(
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
     return answer;
   };
-  const bytesOf = async (answer: Response) => Buffer.from(await answer.arrayBuffer());
   const rest = ({ voiceId: voice_id, languageCode: language_code }: AskedText) => ({
     ...{ voice_id, language_code, output_format: format, sample_rate: rateHz },
   });

@@ -14,6 +14,7 @@ import { loadConfig } from '../../src/app/config.ts';
 import { openService } from '../../src/app/service.ts';
 import { createLog } from '../../src/platform/telemetry/log.ts';
 import { defineTone } from '../engines/tone-engine.ts';
+import { envelope } from '../transports/rpc/raw-grpc.ts';
 import type { OpenTarget, Target } from './target.ts';
 
 const answerMsMax = 20_000;
@@ -143,11 +144,6 @@ const http = onService(({ httpPort, key }) => ({
     }),
 }));
 
-const frame = (message: Uint8Array): Buffer => {
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(message.length, 1);
-  return Buffer.concat([head, message]);
-};
 /** The status codes UNKNOWN and INTERNAL, which no input of a caller may cause. */
 const grpcBugs = new Set(['2', '13']);
 
@@ -159,7 +155,7 @@ const grpc = onService(({ grpcPort, key }) => ({
       create(StreamSpeechRequestSchema, { voiceId: 'tone-low', text: ['Hello.'] } as never),
     ),
     toBinary(LiveSpeechRequestSchema, create(LiveSpeechRequestSchema, {})),
-  ].map(frame),
+  ].map((message) => envelope(message)),
   words: [
     '\u0000\u0000\u0000\u0000\u0001',
     '\u00ff\u00ff\u00ff\u00ff\u000f',

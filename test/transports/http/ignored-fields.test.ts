@@ -1,6 +1,7 @@
 // Tests unknown parts of a request: reported if they are ignored, refused if the gateway is strict, in both cases with
 // the likely name.
 import { afterAll, describe, expect, test } from 'vitest';
+import { envelope } from '../rpc/raw-grpc.ts';
 import { openTestGateway } from './open-gateway.ts';
 
 const lax = await openTestGateway({}, afterAll);
@@ -212,12 +213,9 @@ interface ConnectFailure {
 const headBytes = 5;
 
 function openStream(fields: object): Promise<Response> {
-  const message = Buffer.from(JSON.stringify(fields));
-  const head = Buffer.alloc(headBytes);
-  head.writeUInt32BE(message.length, 1);
   return fetch(`${lax.url}/sonant.v1.SpeechService/StreamSpeech`, {
     method: 'POST',
     headers: { 'X-API-Key': lax.key, 'Content-Type': 'application/connect+json' },
-    body: Buffer.concat([head, message]),
+    body: envelope(Buffer.from(JSON.stringify(fields))),
   });
 }

@@ -16,6 +16,7 @@ import { ServerReflection as ServerReflectionAlpha } from '../../../gen/grpc/ref
 import { hasTool, toolProgram } from '../../tool-packages.ts';
 import { openTestGateway } from '../http/open-gateway.ts';
 import { openTestServices } from './open-services.ts';
+import { envelope } from './raw-grpc.ts';
 
 const bufProgram = toolProgram('buf');
 const buf = async (...args: string[]) =>
@@ -132,11 +133,6 @@ test.each(['/grpc.reflection.v1', '/grpc.reflection.v1alpha'])(
   '%s answers gRPC-Web over HTTP/1.1, all questions at once',
   async (path) => {
     const { url } = await openTestGateway();
-    const envelope = (bytes: Uint8Array) => {
-      const head = Buffer.alloc(5);
-      head.writeUInt32BE(bytes.length, 1);
-      return Buffer.concat([head, bytes]);
-    };
     const question = (messageRequest: ServerReflectionRequest['messageRequest']) =>
       envelope(toBinary(ServerReflectionRequestSchema, create(ServerReflectionRequestSchema, { messageRequest })));
     const body = Buffer.concat([
