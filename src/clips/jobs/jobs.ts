@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Accounts } from '../../accounts.ts';
 import { bookTimeline, encodedRateOf } from '../../audio.ts';
-import { Failure, type FieldViolation } from '../../platform/errors.ts';
+import { Failure } from '../../platform/errors.ts';
 import { isDead, processName } from '../../platform/runtime/id.ts';
 import type { RowStore } from '../../platform/store/row-store.ts';
 import { createMetrics, type Metrics } from '../../platform/telemetry/prometheus.ts';
@@ -46,7 +46,7 @@ export interface JobsOptions extends Omit<JobTools, 'rows' | 'clips' | 'index' |
   };
   /** Maximum number of chapters that this process speaks at the same time. */
   chaptersMax: number;
-  /** Webhooks for jobs. Without this option, a job that names a webhook is refused. */
+  /** Webhooks for jobs. Absent for a command, whose jobs name none. */
   webhooks?: Pick<Accounts['webhooks'], 'check' | 'add' | 'wake'> | undefined;
   /** Returns the data of the webhook message about a job. */
   toData(job: Job): object;
@@ -96,7 +96,7 @@ export function openJobs(options: JobsOptions) {
     async add(request: JobRequest, creator: JobCreator, jobId: string | undefined): Promise<Job> {
       const { caller } = creator;
       const { webhookUrl } = request.settings;
-      if (webhookUrl !== undefined) await (webhooks?.check ?? refuseWebhook)(webhookUrl, caller.keyId);
+      if (webhookUrl !== undefined) await webhooks?.check(webhookUrl, caller.keyId);
       const fingerprint = fingerprintOf(request);
       const before = jobId === undefined ? undefined : await rows.find(caller.callerId, jobId);
       if (before) return read(checkSame(before, fingerprint));
@@ -248,13 +248,6 @@ const tooManyJobs = () =>
     limitReason: 'concurrency',
     limit: jobsPerAccountMax,
   });
-
-async function refuseWebhook(): Promise<never> {
-  const details: FieldViolation[] = [
-    { field: 'webhook_url', reason: 'unsupported', message: 'is not supported: this process does not send webhooks' },
-  ];
-  throw new Failure('invalid_request', { details });
-}
 
 /** Stores the webhook message in the transaction that ends the job. */
 const storeMessages = (
