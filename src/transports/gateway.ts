@@ -44,7 +44,7 @@ import { addSseRoutes } from './http/synthesis/sse-routes.ts';
 import { addVoiceRoutes } from './http/voice-routes.ts';
 import { type Connections, createConnections } from './net/connections.ts';
 import { toFailureReply } from './net/failure-reply.ts';
-import { type ListenAddress, type Listener, openListener, type Tls } from './net/listen.ts';
+import { type ListenAddress, openListener, type Tls } from './net/listen.ts';
 import { allClosed, keep } from './net/open-sockets.ts';
 import { cartesiaHeader, toCartesiaReply } from './vendors/cartesia/cartesia-failure.ts';
 import { addCartesiaRoutes } from './vendors/cartesia/routes.ts';
@@ -134,7 +134,7 @@ export async function openGateway(options: GatewayOptions) {
   server.on('error', watch.onFault);
   const accept = createAccept(server);
   const { address } = settings;
-  const listener: Listener | undefined =
+  const listener =
     address && (await openListener({ address, what: 'HTTP', connections, accept, onFault: watch.onFault }));
 
   const drain = async (timeoutMs: number) => {
@@ -187,9 +187,7 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
     allowedOrigins.includes(origin) || origin === URL.parse(baseUrl())?.origin;
   const admission = createAdmission(api.runner);
   const eventSender = createEventSender(api.speech, { admission, admit }, streams);
-  const { leaving } = api.runner;
-  const parts = { admission, eventSender, leaving, isStrict, isAllowedOrigin, readerStallMs, baseUrl };
-  const tools: RouteTools = { ...api, ...parts };
+  const tools: RouteTools = { ...api, admission, eventSender, isStrict, isAllowedOrigin, readerStallMs, baseUrl };
   app.addHook('preHandler', createQueryCheck(isStrict));
   addOpenApi(app, baseUrl);
   addSpeechRoutes(app, tools);

@@ -6,8 +6,6 @@ import type { EventSender } from './synthesis/event-sender.ts';
 export interface RouteTools extends Api {
   admission: Admission;
   eventSender: EventSender;
-  /** Aborts when the service begins to stop. */
-  leaving: AbortSignal;
   isStrict: boolean;
   isAllowedOrigin(origin: string): boolean;
   readerStallMs: number;

@@ -101,9 +101,9 @@ export async function openRpcServer(options: RpcServerOptions) {
     // Sends GOAWAY, so that clients send new calls elsewhere.
     for (const session of sessions) session.close();
     const late = setTimeout(() => services.stop(), timeoutMs);
-    await within(timeoutMs + farewellMs, allClosed(streams));
+    await Promise.race([allClosed(streams), sleep(timeoutMs + farewellMs, undefined, { ref: false })]);
     clearTimeout(late);
-    await within(farewellMs, allClosed(sockets));
+    await Promise.race([allClosed(sockets), sleep(farewellMs, undefined, { ref: false })]);
     for (const socket of sockets) socket.destroy();
   };
 
@@ -263,12 +263,6 @@ function dismissSender(stream: ServerHttp2Stream): void {
   stream.removeAllListeners('data').resume();
   const timer = setTimeout(() => stream.close(constants.NGHTTP2_NO_ERROR), dropMs).unref();
   stream.once('close', () => clearTimeout(timer));
-}
-
-async function within(timeoutMs: number, promise: Promise<unknown>): Promise<void> {
-  const done = new AbortController();
-  await Promise.race([promise, sleep(timeoutMs, undefined, { signal: done.signal })]);
-  done.abort();
 }
 
 export interface WatchOptions {

@@ -212,7 +212,7 @@ export async function serveContexts<Writer extends ContextWriter>(
   {
     live,
     admission,
-    leaving,
+    runner: { leaving },
     readerStallMs,
     api,
     hasSnakeNames,
