@@ -24,7 +24,6 @@ const [cldrUnits, currencySigns] = [new Map(toRows(symbols.units)), new Map(toRo
 
 /** Maximum number of decimals. Further decimals do not change the plural category. */
 const decimalsMax = 6;
-const smallMax = 1000;
 
 export const sourceOf = (keys: Iterable<string>): string =>
   [...keys]
@@ -36,8 +35,6 @@ export class Nouns {
   readonly #languageCode: string;
   /** Plural rules by number of decimals, created on first use because creation is slow. */
   readonly #plurals: Intl.PluralRules[] = [];
-  /** Categories of whole numbers below `smallMax`. */
-  readonly #smallCategories: string[] = [];
   /** CLDR names by unit and plural category. */
   readonly #unitNames = new Map<string, string>();
   readonly #units = new Map<string, Noun>();
@@ -99,17 +96,12 @@ export class Nouns {
   }
 
   #categoryOf(value: number, decimals: number): string {
-    const isSmall = decimals === 0 && value < smallMax;
-    const known = isSmall ? this.#smallCategories[value] : undefined;
-    if (known !== undefined) return known;
     let plurals = this.#plurals[decimals];
     if (!plurals) {
       plurals = new Intl.PluralRules(this.#languageCode, { minimumFractionDigits: decimals });
       this.#plurals[decimals] = plurals;
     }
-    const category = plurals.select(value);
-    if (isSmall) this.#smallCategories[value] = category;
-    return category;
+    return plurals.select(value);
   }
 
   #unitName(unit: string, category: string, value: number, decimals: number): string {
