@@ -263,8 +263,8 @@ export class Verbalizer {
   telephone(written: string): string {
     const groups = written.match(/\d+/g) ?? [];
     const said = groups.map((group) => {
-      if (!this.table.numbers.phone_pairs || group.length !== 2) return this.digits(group);
-      return group.startsWith('0') ? this.digits(group) : this.number(group);
+      const isPair = this.table.numbers.phone_pairs && group.length === 2 && !group.startsWith('0');
+      return isPair ? this.number(group) : this.digits(group);
     });
     return `${written.trimStart().startsWith('+') ? `${this.signs.get('+')!} ` : ''}${said.join(', ')}`;
   }

@@ -40,8 +40,10 @@ interface SampleReaderOptions {
   readingsMax?: number;
 }
 
-export function createSampleReader(options: SampleReaderOptions = {}): ReadSamples {
-  const { readMsMax = readMsDefault, readingsMax = readingsDefault } = options;
+export function createSampleReader({
+  readMsMax = readMsDefault,
+  readingsMax = readingsDefault,
+}: SampleReaderOptions = {}): ReadSamples {
   const slots = new SlotQueue({
     slotsMax: readingsMax,
     waitingMax,
@@ -50,11 +52,7 @@ export function createSampleReader(options: SampleReaderOptions = {}): ReadSampl
 
   const read = async (bytes: Uint8Array, wanted: WantedSample, signal: AbortSignal): Promise<SampleReading> => {
     const release = await slots.take({ signal });
-    try {
-      return await readInThread({ bytes, wanted }, readMsMax, signal);
-    } finally {
-      release();
-    }
+    return readInThread({ bytes, wanted }, readMsMax, signal).finally(release);
   };
 
   return async ({ reference, consent }, wanted, callerSignal) => {
