@@ -2,7 +2,7 @@
 import type { Failure } from '../../platform/errors.ts';
 import { createRecentRate } from '../../platform/recent-rate.ts';
 import type { GetStage, Progress } from './get-model.ts';
-import { bytesOfRow, type ModelRow } from './model-table.ts';
+import { bytesOfRow, type ModelRow, sumOfSizes } from './model-table.ts';
 
 /** `elsewhere`: another process, such as the command line, is installing the model. */
 type InstallState = GetStage | 'queued' | 'elsewhere' | 'done' | 'cancelled' | 'failed';
@@ -44,12 +44,7 @@ export function createInstallProgress(row: ModelRow): InstallProgress {
   /** The total size. Sizes that sources state are more reliable than the sizes in the table. */
   const bytesTotal = () => {
     if (files.size <= row.parts.length) return bytesOfRow(row);
-    return files
-      .values()
-      .reduce<number | undefined>(
-        (sum, { total }) => (sum === undefined || total === undefined ? undefined : sum + total),
-        0,
-      );
+    return sumOfSizes(Array.from(files.values(), ({ total }) => total));
   };
   const status = (): InstallStatus => {
     const [done, total] = [bytesDone(), bytesTotal()];

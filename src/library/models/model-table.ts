@@ -146,9 +146,12 @@ function parseRow(given: unknown, place: string): ModelRow {
 
 /** Total size of the files; undefined if the size of any file is unknown. */
 export function bytesOfRow({ builds, parts }: Pick<ModelRow, 'builds' | 'parts'>): number | undefined {
-  const sizes = [{ builds }, ...parts].map((file) => file.builds[0]?.bytes ?? undefined);
-  return sizes.reduce((sum, bytes) => (sum === undefined || bytes === undefined ? undefined : sum + bytes), 0);
+  return sumOfSizes([{ builds }, ...parts].map((file) => file.builds[0]?.bytes ?? undefined));
 }
+
+/** The sum of sizes; undefined if any of them is unknown. */
+export const sumOfSizes = (sizes: readonly (number | undefined)[]): number | undefined =>
+  sizes.reduce((sum, bytes) => (sum === undefined || bytes === undefined ? undefined : sum + bytes), 0);
 
 /** Returns the model of a voice such as `amy` or `kokoro-af_bella`: the longest name that matches. */
 export function modelOfVoice(voiceId: string, names: readonly string[]): string | undefined {
