@@ -332,3 +332,12 @@ export function languagesOfBlend([first, ...others]: readonly Pick<Voice, 'langu
   const isCovered = (code: string) => (range: string) => code === range || code.startsWith(`${range}-`);
   return first?.languageCodes.filter((code) => others.every((each) => each.languageCodes.some(isCovered(code)))) ?? [];
 }
+
+/** The voice of a blend: the voice of its first part, with the name, languages and gain of the blend. */
+export const voiceOfBlend = (voiceId: string, parts: readonly { voice: Voice; weight: number }[]): Voice => ({
+  ...parts[0]!.voice,
+  voiceId,
+  name: parts.map(({ voice, weight }) => `${voice.name} ${weight}`).join(', '),
+  languageCodes: languagesOfBlend(parts.map(({ voice }) => voice)),
+  gainDb: Math.round(10 * parts.reduce((sum, { voice, weight }) => sum + weight * voice.gainDb, 0)) / 10,
+});

@@ -15,9 +15,9 @@ import {
   type Engine,
   type EngineLog,
   type EngineReport,
-  languagesOfBlend,
   type SpokenPcm,
   type Voice,
+  voiceOfBlend,
 } from '../engine.ts';
 import { withoutInnerStops } from '../inner-stops.ts';
 import { openVoiceList } from '../voice-list.ts';
@@ -35,7 +35,7 @@ const idChars = 16;
 function toBlended(blend: Blend, find: (voiceId: string) => InstalledVoice | undefined): InstalledVoice | undefined {
   const parts = blend.flatMap(({ voiceId, weight }) => {
     const installed = find(voiceId);
-    return installed ? { installed, weight } : [];
+    return installed ? { installed, voice: installed.voice, weight } : [];
   });
   const first = parts[0]?.installed;
   if (!first || parts.length < blend.length || parts.some(({ installed }) => installed.model !== first.model))
@@ -45,13 +45,7 @@ function toBlended(blend: Blend, find: (voiceId: string) => InstalledVoice | und
     .flatMap(({ installed, weight }) => installed.speakers.map(({ id }) => ({ id, weight })));
   const facts = JSON.stringify([first.model, first.voice.voiceId, speakers]);
   const id = createHash('sha256').update(facts).digest('hex').slice(0, idChars);
-  const voice = {
-    ...first.voice,
-    voiceId: `${first.model.split(' ', 1)[0]}-blend-${id}`,
-    name: parts.map(({ installed, weight }) => `${installed.voice.name} ${weight}`).join(', '),
-    languageCodes: languagesOfBlend(parts.map(({ installed }) => installed.voice)),
-    gainDb: Math.round(10 * parts.reduce((sum, part) => sum + part.weight * part.installed.voice.gainDb, 0)) / 10,
-  };
+  const voice = voiceOfBlend(`${first.model.split(' ', 1)[0]}-blend-${id}`, parts);
   return { ...first, voice, speakers };
 }
 

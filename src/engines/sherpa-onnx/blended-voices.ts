@@ -2,8 +2,7 @@
 // processes, in which each blend takes the place of a speaker. A blend keeps its place while it is in use, so a page is
 // replaced only when a blend is added. The processes of a replaced page end after its running requests.
 import { createHash } from 'node:crypto';
-import { type Blend, type Blending, languagesOfBlend, type Voice } from '../engine.ts';
-import { gainOf } from './gains.ts';
+import { type Blend, type Blending, type Voice, voiceOfBlend } from '../engine.ts';
 import type { BlendedSpeakers, BlendedStyle, Model } from './model.ts';
 import type { Speaker } from './model-voices.ts';
 import type { FoundVoice, OfferedModel } from './offered-models.ts';
@@ -15,7 +14,7 @@ interface Recipe {
   offered: OfferedModel;
   style: BlendedStyle;
   /** The parts in the given order. */
-  parts: readonly { speaker: Speaker; gainDb: number; weight: number }[];
+  parts: readonly { speaker: Speaker; weight: number }[];
 }
 
 const versionChars = 16;
@@ -80,10 +79,7 @@ export class BlendedVoices {
     const found = blend.map(({ voiceId, weight }) => ({ ...this.#parts.get(voiceId), weight }));
     const offered = found[0]?.offered;
     if (!offered || found.some((each) => each.offered !== offered)) return undefined;
-    const parts = found.map(({ position, weight }) => {
-      const gainDb = gainOf(offered.gains, position!);
-      return { speaker: offered.speakers[position!]!, gainDb, weight };
-    });
+    const parts = found.map(({ position, weight }) => ({ speaker: offered.speakers[position!]!, weight }));
     const summed = parts
       .map(({ speaker: { sid }, weight }) => ({ sid, weight }))
       .filter(({ weight }) => weight > 0)
@@ -116,17 +112,10 @@ export class BlendedVoices {
     if (!recipe) return undefined;
     const { offered, style, parts } = recipe;
     const { page, sid } = this.#places.get(placeOf(offered.model, style))!;
-    const gainDb = Math.round(10 * parts.reduce((sum, { gainDb, weight }) => sum + weight * gainDb, 0)) / 10;
     const [first] = parts;
-    const id = hash([offered.model.version, style.key, first!.speaker.voice.voiceId]);
-    const voice: Voice = {
-      ...first!.speaker.voice,
-      voiceId: `${offered.model.modelId}-blend-${id}`,
-      name: parts.map(({ speaker, weight }) => `${speaker.voice.name} ${weight}`).join(', '),
-      languageCodes: languagesOfBlend(parts.map(({ speaker }) => speaker.voice)),
-      version: id,
-      gainDb,
-    };
+    const version = hash([offered.model.version, style.key, first!.speaker.voice.voiceId]);
+    const spoken = parts.map(({ speaker, weight }) => ({ voice: speaker.voice, weight }));
+    const voice = { ...voiceOfBlend(`${offered.model.modelId}-blend-${version}`, spoken), version };
     // Everything except the style comes from the first part.
     const speaker = { ...first!.speaker, sid, voice };
     this.#found.set(voice, { model: page, speaker });

@@ -7,7 +7,7 @@ import type { Model } from './model.ts';
 
 const gainName = 'sonant-gain.json';
 
-export type Gains = readonly (number | undefined)[];
+type Gains = readonly (number | undefined)[];
 
 /** The version without the part that settings add, which does not change the loudness. */
 const contentVersion = ({ version }: Model): string => version.split(' ', 1)[0]!;

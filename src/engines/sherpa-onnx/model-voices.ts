@@ -23,14 +23,6 @@ export const toMegabytes = (bytes: number): string => `${Math.round(bytes / 1e6)
 export const countSpeakers = ({ speakers, zeroShot }: Model): number => zeroShot?.samples.length ?? speakers;
 
 export function speakersOf(model: Model, gainOf: (sid: number) => number): Speaker[] {
-  const { blended } = model;
-  if (blended) {
-    const speakers = speakersOf(blended.source, gainOf);
-    return speakers.map((own, sid) => {
-      const [main] = blended.styles[sid]?.parts ?? [];
-      return { ...((main && speakers[main.sid]) ?? own), sid };
-    });
-  }
   const taken = new Set<string>();
   return Array.from({ length: countSpeakers(model) }, (_, sid) => {
     const speaker = toSpeaker(model, sid, gainOf(sid));

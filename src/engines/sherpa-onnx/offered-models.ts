@@ -3,14 +3,13 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Voice } from '../engine.ts';
-import { type Gains, gainOf, readGains } from './gains.ts';
+import { gainOf, readGains } from './gains.ts';
 import type { Model } from './model.ts';
 import { modelNames, modelsFolder, readModel } from './model-folder.ts';
 import { type Speaker, speakersOf } from './model-voices.ts';
 
 export interface OfferedModel {
   model: Model;
-  gains: Gains;
   speakers: readonly Speaker[];
 }
 
@@ -132,7 +131,7 @@ function withSteps(model: Model, steps: number): Model {
 
 async function toOffered(model: Model): Promise<OfferedModel> {
   const gains = await readGains(model);
-  return { model, gains, speakers: speakersOf(model, (position) => gainOf(gains, position)) };
+  return { model, speakers: speakersOf(model, (position) => gainOf(gains, position)) };
 }
 
 /** Changes with every file of the model. */
