@@ -14,48 +14,40 @@ import type { ModelPiece, ModelRequest, ModelStart } from './model-child.ts';
 import { type SpokenBy, toLibraryConfig, toLibraryRequest } from './model-request.ts';
 import { memoryBytesOf } from './model-voices.ts';
 
-// Temporary files of one model process: a copy of eSpeak NG's data, and the styles of blended speakers. They are
-// removed with the process.
-
-type LibraryConfig = { model?: Readonly<Record<string, LibraryOptions | string | number | boolean>> };
+// Temporary files of one model process: the styles of blended speakers, or a copy of eSpeak NG's data. They are removed
+// with the process.
 
 interface ProcessFiles {
-  /** The library's configuration with these files. */
-  config: object;
+  /** The model that uses these files. */
+  model: Model;
   remove(): Promise<void>;
 }
 
-async function prepareFiles(model: Model, config: object): Promise<ProcessFiles> {
-  const styles = await writeStyles(model, config);
-  const data = await copySpeechData(styles.config);
-  return {
-    config: data.config,
-    async remove() {
-      await Promise.all([styles.remove(), data.remove()]);
-    },
-  };
-}
+const prepareFiles = (model: Model): Promise<ProcessFiles> =>
+  model.blended ? writeBlends(model) : copySpeechData(model);
+
+const withOptions = (model: Model, options: LibraryOptions): Model => ({
+  ...model,
+  config: { ...model.config, [model.kind]: { ...model.config[model.kind], ...options } },
+});
 
 /**
  * Copies eSpeak NG's data (about 18 MB) for the process, because the process reads the data again for each text, and
  * the model's folder may be removed during requests. If the copy fails, the original is used.
  */
-async function copySpeechData(config: object): Promise<ProcessFiles> {
-  const { model = {} } = config as LibraryConfig;
-  const found = Object.entries(model).find(([, part]) => typeof part === 'object' && 'dataDir' in part);
-  if (!found) return { config, remove: async () => {} };
-  const [kind, part] = found as [string, LibraryOptions];
-  const folder = await openTemporaryFolder().catch(() => undefined);
-  if (folder === undefined) return { config, remove: async () => {} };
-  const { path, remove } = folder;
-  const dataDir = join(path, 'espeak-ng-data');
+async function copySpeechData(model: Model): Promise<ProcessFiles> {
+  const original = { model, remove: async () => {} };
+  const from = model.config[model.kind]?.dataDir;
+  const folder = from === undefined ? undefined : await openTemporaryFolder().catch(() => undefined);
+  if (folder === undefined) return original;
+  const dataDir = join(folder.path, 'espeak-ng-data');
   try {
-    await cp(String(part.dataDir), dataDir, { recursive: true, dereference: true });
+    await cp(String(from), dataDir, { recursive: true, dereference: true });
   } catch {
-    await remove();
-    return { config, remove: async () => {} };
+    await folder.remove();
+    return original;
   }
-  return { config: { ...config, model: { ...model, [kind]: { ...part, dataDir } } }, remove };
+  return { model: withOptions(model, { dataDir }), remove: folder.remove };
 }
 
 /**
@@ -63,19 +55,17 @@ async function copySpeechData(config: object): Promise<ProcessFiles> {
  * file of the same size and a separate process. Each blend takes the place of a speaker and is the weighted sum of its
  * parts; unused places are zeros.
  */
-async function writeStyles({ blended, styles }: Model, config: object): Promise<ProcessFiles> {
-  if (!blended || !styles) return { config, remove: async () => {} };
-  const { path: folder, remove } = await openTemporaryFolder();
-  const path = join(folder, basename(styles.path));
+async function writeBlends(model: Model): Promise<ProcessFiles> {
+  const { path, remove } = await openTemporaryFolder();
+  const styles = model.styles!;
+  const voiceStyle = join(path, basename(styles.path));
   try {
-    await writeStyleFile(styles, blended.styles, path);
+    await writeStyleFile(styles, model.blended!.styles, voiceStyle);
   } catch (error) {
     await remove();
     throw new Failure('engine_unavailable', {}, error);
   }
-  const { model = {} } = config as LibraryConfig;
-  const supertonic = { ...(model.supertonic as object), voiceStyle: path };
-  return { config: { ...config, model: { ...model, supertonic } }, remove };
+  return { model: withOptions(model, { voiceStyle }), remove };
 }
 
 async function writeStyleFile(
@@ -214,13 +204,13 @@ export class ModelPool {
     onLoad?.(model, this.#host.workers.length);
     const library = findLibrary();
     if (!library) throw new Failure('engine_unavailable', {}, new Error('the library is not installed'));
-    const { config, remove } = await prepareFiles(model, toLibraryConfig(model, threadsPerProcess));
+    const { model: prepared, remove } = await prepareFiles(model);
     const { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH, NODE_COMPILE_CACHE } = process.env;
     const link: ModelLink = processLink({
       name: "the model's process",
       file: new URL('./model-child.ts', import.meta.url),
       env: { PATH, LD_LIBRARY_PATH, DYLD_LIBRARY_PATH, NODE_COMPILE_CACHE },
-      data: { library, config } satisfies ModelStart,
+      data: { library, config: toLibraryConfig(prepared, threadsPerProcess) } satisfies ModelStart,
       afterExit: remove,
     });
     onStart?.(link);
