@@ -42,10 +42,17 @@ export interface ChapterSpan {
   endSample: number;
 }
 
-export interface BookTimeline {
+/** Where the chapters and their frames are in the joined file. */
+export interface BookPlan {
   chapters: readonly ChapterSpan[];
   /** Number of samples of the complete book. */
   sampleCount: number;
+  /**
+   * Number of frames of each chapter and of the silence after it. In a format without frames, a frame is one sample.
+   */
+  frames: readonly { sound: number; silence: number }[];
+  /** Length of a frame in samples. */
+  frameSamples: number;
 }
 
 /** The mark of a chapter, from its start to the start of the next chapter. */
@@ -71,7 +78,7 @@ export const wrongFile = (index: number, what: string): Error =>
 /** Yields the audio of a chapter's file without its header. Fails if the audio does not have `byteCount` bytes. */
 export async function* bytesAfterHead(
   chapter: Pick<BookChapter, 'file'>,
-  { index, byteCount }: { index: number; byteCount?: number },
+  { index, byteCount }: { index: number; byteCount: number },
 ): AsyncGenerator<Uint8Array> {
   const cut = createHeadCutter(true);
   let seen = 0;
@@ -80,38 +87,5 @@ export async function* bytesAfterHead(
     seen += audio.length;
     if (audio.length > 0) yield audio;
   }
-  if (seen !== (byteCount ?? seen)) throw wrongFile(index, `has ${seen} bytes of audio, not ${byteCount}`);
-}
-
-/**
- * Cuts a stream into parts and yields several parts at a time. `lengthAt` returns the length of the part at an offset,
- * or undefined if more bytes are needed. Returns the remaining bytes.
- */
-export async function* inParts(
-  source: AsyncIterable<Uint8Array>,
-  lengthAt: (bytes: Buffer, at: number) => number | undefined,
-): AsyncGenerator<Buffer[], Buffer> {
-  let rest = Buffer.alloc(0);
-  for await (const chunk of source) {
-    rest = Buffer.concat([rest, chunk]);
-    const parts: Buffer[] = [];
-    let at = 0;
-    for (let length = lengthAt(rest, at); length !== undefined; length = lengthAt(rest, at)) {
-      if (at + length > rest.length) break;
-      parts.push(rest.subarray(at, at + length));
-      at += length;
-    }
-    rest = rest.subarray(at);
-    if (parts.length > 0) yield parts;
-  }
-  return rest;
-}
-
-export interface BookPlan extends BookTimeline {
-  /**
-   * Number of frames of each chapter and of the silence after it. In a format without frames, a frame is one sample.
-   */
-  frames: readonly { sound: number; silence: number }[];
-  /** Length of a frame in samples. */
-  frameSamples: number;
+  if (seen !== byteCount) throw wrongFile(index, `has ${seen} bytes of audio, not ${byteCount}`);
 }

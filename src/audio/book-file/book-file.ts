@@ -8,7 +8,6 @@ import {
   type BookPart,
   type BookPlan,
   type BookTags,
-  type BookTimeline,
   type ChapterMark,
   type ChapterSpan,
   coverBytesMax,
@@ -42,7 +41,7 @@ export async function* writeBookFile(
   }
   if ((tags.cover?.bytes.length ?? 0) > coverBytesMax) throw new Error('the cover of a book is too large');
   const rateHz = encodedRateOf(format, sampleRateHz);
-  const plan = planBook(format, sampleRateHz, chapters);
+  const plan = bookTimeline(format, sampleRateHz, chapters);
   const marks = chapterMarks(chapters, plan, rateHz);
   yield* write({ sampleRateHz, rateHz, chapters, plan, marks, tags });
 }
@@ -71,7 +70,8 @@ function framingOf(format: FormatName, sampleRateHz: number): Framing {
   return { frameSamples: 1, countOf: (samples) => samples };
 }
 
-function planBook(format: FormatName, sampleRateHz: number, lengths: readonly ChapterLength[]): BookPlan {
+/** Plans the joined file from the lengths of its chapters. */
+export function bookTimeline(format: FormatName, sampleRateHz: number, lengths: readonly ChapterLength[]): BookPlan {
   const { frameSamples, countOf } = framingOf(format, sampleRateHz);
   const chapters: ChapterSpan[] = [];
   const frames: { sound: number; silence: number }[] = [];
@@ -95,19 +95,9 @@ function planBook(format: FormatName, sampleRateHz: number, lengths: readonly Ch
   return { chapters, frames, frameSamples, sampleCount: last + (lengths.at(-1)?.gapSampleCount ?? 0) };
 }
 
-/** Returns the timeline of the joined file, for marks and captions. */
-export function bookTimeline(
-  format: FormatName,
-  sampleRateHz: number,
-  lengths: readonly ChapterLength[],
-): BookTimeline {
-  const { chapters, sampleCount } = planBook(format, sampleRateHz, lengths);
-  return { chapters, sampleCount };
-}
-
 function chapterMarks(
   chapters: readonly BookChapter[],
-  { chapters: spans, sampleCount }: BookTimeline,
+  { chapters: spans, sampleCount }: BookPlan,
   rateHz: number,
 ): ChapterMark[] {
   return chapters.map(({ title }, i) => ({

@@ -45,7 +45,6 @@ function mp3SilentFrame(sampleRateHz: number): Buffer {
   return frame;
 }
 
-const kbitPerSecond = 64;
 const tocEntries = 100;
 /** Number of silent frames that are written at once. */
 const silenceFramesMax = 500;
@@ -78,7 +77,7 @@ function infoFrame(plan: BookPlan, rateHz: number): Buffer {
   }
   const lame = at + 120;
   frame.write('LAME3.100\x01', lame, 'latin1');
-  frame[lame + 20] = kbitPerSecond;
+  frame[lame + 20] = bitsPerSecond / 1000;
   const padding = frames * mp3FrameSamples(rateHz) - mp3EncoderDelay - plan.sampleCount;
   frame.writeUIntBE(mp3EncoderDelay * 4096 + padding, lame + 21, 3);
   frame.writeUInt32BE(total, lame + 28);

@@ -5,8 +5,8 @@
 //     others  ten packets; position: samples up to the end of the page at 48 kHz, including samples to skip
 import { audioFormats } from '../formats.ts';
 import { createOggPages, oggFlags } from '../ogg-opus.ts';
-import { crcOf, pageHeadBytes, pageLengthAt } from '../recording/ogg-pages.ts';
-import { type BookChapter, type BookPart, inParts, wrongFile } from './audio-book.ts';
+import { crcOf, packetsOf, pageLengthAt } from '../recording/ogg-pages.ts';
+import { type BookChapter, type BookPart, wrongFile } from './audio-book.ts';
 import { pictureBlock, vorbisComments } from './tags.ts';
 
 const packetsPerSecond = 50;
@@ -56,7 +56,7 @@ export async function* writeOpusBook({
   for (const [index, chapter] of chapters.entries()) {
     const { sound, silence } = plan.frames[index]!;
     let seen = 0;
-    for await (const packets of packetsOf(chapter, index)) {
+    for await (const packets of packetsOfFile(chapter, index)) {
       if (seen === 0 && !packets[0]!.equals(made.head))
         throw wrongFile(index, 'does not begin like a file of this encoder');
       yield* add(seen < headerPackets ? packets.slice(headerPackets - seen) : packets);
@@ -70,32 +70,27 @@ export async function* writeOpusBook({
 }
 
 /** Yields the packets of a file, several at a time. */
-async function* packetsOf({ file }: Pick<BookChapter, 'file'>, index: number): AsyncGenerator<Buffer[]> {
-  const parts = inParts(file(), pageLengthAt);
-  for (;;) {
-    const { value, done } = await parts.next();
-    if (done && value.length > 0) throw wrongFile(index, 'ends too early');
-    if (done) return;
-    yield value.flatMap((page) => packetsIn(page, index));
+async function* packetsOfFile({ file }: Pick<BookChapter, 'file'>, index: number): AsyncGenerator<Buffer[]> {
+  let rest = Buffer.alloc(0);
+  for await (const chunk of file()) {
+    rest = Buffer.concat([rest, chunk]);
+    const packets: Buffer[] = [];
+    for (;;) {
+      const length = pageLengthAt(rest, 0);
+      if (length === undefined || length > rest.length) break;
+      packets.push(...packetsIn(rest.subarray(0, length), index));
+      rest = rest.subarray(length);
+    }
+    if (packets.length > 0) yield packets;
   }
+  if (rest.length > 0) throw wrongFile(index, 'ends too early');
 }
 
 /** Returns the packets of a page. The encoder never splits a packet between pages. */
 function packetsIn(page: Buffer, index: number): Buffer[] {
   if (page.toString('latin1', 0, 4) !== 'OggS' || page.readUInt32LE(22) !== crcOf(page))
     throw wrongFile(index, 'has a damaged page');
-  const packets: Buffer[] = [];
-  const sizes = page.subarray(pageHeadBytes, pageHeadBytes + page[pageHeadBytes - 1]!);
-  let from = pageHeadBytes + sizes.length;
-  let length = 0;
-  for (const size of sizes) {
-    length += size;
-    if (size === 255) continue;
-    packets.push(page.subarray(from, from + length));
-    from += length;
-    length = 0;
-  }
-  return packets;
+  return packetsOf(page, []).packets;
 }
 
 /** Encodes a second of silence. Returns a silent packet, and the header and encoder name that all files share. */
@@ -106,7 +101,7 @@ async function silence(sampleRateHz: number, rateHz: number) {
     yield encoder.end();
   };
   const packets: Buffer[] = [];
-  for await (const some of packetsOf({ file }, 0)) packets.push(...some);
+  for await (const some of packetsOfFile({ file }, 0)) packets.push(...some);
   encoder.close();
   const [head, tags] = packets as [Buffer, Buffer];
   if (head.readUInt16LE(10) !== opusSkippedSamples) throw new Error('the Opus encoder has another delay than expected');
