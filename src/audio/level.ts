@@ -1,7 +1,7 @@
 // Converts 16-bit samples to floats with a gain, limits them softly, and converts them back. The limiter has no memory,
 // so the same samples always give the same results and the level does not pump.
 import { fromDb } from '../platform/pcm.ts';
-import { blockSamplesMax, blocksOf, clamped, limited, rounded, scaled } from './kernels.ts';
+import { blockSamplesMax, blocksOf, limited, rounded, scaled } from './kernels.ts';
 
 const fullScale = 32768;
 
@@ -33,27 +33,9 @@ export function toInt16(samples: Float32Array): Int16Array<ArrayBuffer> {
   return integers;
 }
 
-/** Clips at full scale; NaN becomes silence. */
-export function clamp(samples: Float32Array): Float32Array<ArrayBuffer> {
-  const within = new Float32Array(samples.length);
-  for (const [block, from] of blocksOf(samples)) within.set(clamped(block), from);
-  return within;
-}
-
 /**
- * Smoothly compresses values above the knee, so that none exceeds the ceiling. Slope and curvature are continuous.
- * Returns `samples` itself if no value is above the knee.
+ * Smoothly compresses values above the knee, so that none exceeds the ceiling. Slope and curvature are continuous. The
+ * block has at most `blockSamplesMax` samples. The result is the block itself if no value is above the knee; otherwise,
+ * it is valid until the next call.
  */
-export function limit(samples: Float32Array): Float32Array {
-  let whole = samples;
-  for (const [block, from] of blocksOf(samples)) {
-    const bent = limitBlock(block);
-    if (bent === block) continue;
-    if (whole === samples) whole = samples.slice();
-    whole.set(bent, from);
-  }
-  return whole;
-}
-
-/** Like `limit`, but for at most `blockSamplesMax` samples. The result is valid until the next call. */
 export const limitBlock = (block: Float32Array): Float32Array => limited(block, knee, range);

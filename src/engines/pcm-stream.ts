@@ -138,10 +138,9 @@ function wavIn(bytes: Buffer): BegunSound | undefined {
   if (!isWav(bytes)) throw broken('no RIFF');
   const { format, data } = readWavHeader(bytes);
   if (format) {
-    const { tag, channels, sampleRateHz, bytesPerSample } = format;
+    const { tag, channels, bytesPerSample } = format;
     if (tag !== pcmTag || channels < 1 || channels > channelsMax || bytesPerSample !== 2)
       throw broken(`format ${tag}, ${channels} channels, ${8 * bytesPerSample} bits`);
-    checkRate(sampleRateHz);
   }
   if (data) {
     if (!format) throw broken('no fmt before data');

@@ -2,9 +2,10 @@
 // values, and many streams that share one memory.
 import { expect, test } from 'vitest';
 import { blockSamplesMax, blocksOf, clamped, countAtLeast, countAudible, rounded } from '../../src/audio/kernels.ts';
-import { factorOf, limit, toFloat, toInt16 } from '../../src/audio/level.ts';
+import { factorOf, toFloat, toInt16 } from '../../src/audio/level.ts';
 import { Resampler } from '../../src/audio/resample.ts';
 import { allAtOnce, inPieces } from './in-pieces.ts';
+import { limit } from './limit.ts';
 import { noise } from './measure-tone.ts';
 
 const lengths = [0, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, blockSamplesMax - 1, blockSamplesMax];

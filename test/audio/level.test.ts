@@ -1,6 +1,8 @@
 // Tests the conversion of samples to floats and back, and the curve of the limiter.
 import { expect, test } from 'vitest';
-import { clamp, limit, toFloat, toInt16 } from '../../src/audio/level.ts';
+import { clamped } from '../../src/audio/kernels.ts';
+import { limitBlock, toFloat, toInt16 } from '../../src/audio/level.ts';
+import { limit } from './limit.ts';
 import { fitSine, peak, toDb, tone } from './measure-tone.ts';
 
 const every16Bit = Int16Array.from({ length: 65536 }, (_, i) => i - 32768);
@@ -19,12 +21,12 @@ test('floats are rounded to nearest and clipped at full scale, and NaN is silenc
   const lsb = 1 / 32768;
   const floats = Float32Array.of(0.4 * lsb, 0.6 * lsb, -0.6 * lsb, 1, 5, -1, -5, Infinity, -Infinity, Number.NaN);
   expect([...toInt16(floats)]).toEqual([0, 1, -1, 32767, 32767, -32768, -32768, 32767, -32768, 0]);
-  expect([...clamp(Float32Array.of(0.5, 1.5, -1.5, Infinity, Number.NaN))]).toEqual([0.5, 1, -1, 1, 0]);
+  expect([...clamped(Float32Array.of(0.5, 1.5, -1.5, Infinity, Number.NaN))]).toEqual([0.5, 1, -1, 1, 0]);
 });
 
 test('the limit leaves alone what is below its knee', () => {
   const quiet = tone({ frequencyHz: 440, sampleRateHz: 16000, seconds: 0.1, amplitude: 0.59 });
-  expect(limit(quiet)).toBe(quiet);
+  expect(limitBlock(quiet)).toBe(quiet);
   const loud = Float32Array.of(0.3, -0.59, 0.7, 0.59);
   expect([...limit(loud)].map((sample, i) => sample === loud[i])).toEqual([true, true, false, true]);
   expect(loud[2]).toBeCloseTo(0.7);

@@ -21,7 +21,7 @@ const flacFrameSamplesAt = (sampleRateHz: number): number => (sampleRateHz > 32_
 
 export function createFlacEncoder(sampleRateHz: number, origin?: Origin): Encoder {
   const frameSamples = flacFrameSamplesAt(sampleRateHz);
-  const comments = origin ? flacBlock(4, vorbisBlock('Sonant', originComments(origin)), true) : new Uint8Array();
+  const comments = origin ? commentsBlock(vorbisBlock('Sonant', originComments(origin))) : new Uint8Array();
   const streamHead = () => {
     const head = flacHead(sampleRateHz, frameSamples);
     if (origin) head[4] = 0;
@@ -93,11 +93,9 @@ function flacHead(sampleRateHz: number, frameSamples: number): Uint8Array<ArrayB
   return bytes;
 }
 
-const lastFlag = 0x80;
-
-/** Returns a metadata block: 1 bit: last | 7: type | 24: size | body. */
-function flacBlock(type: number, body: Uint8Array, isLast: boolean): Buffer {
+/** Returns the last metadata block: 1: 0x84 | 3: size | Vorbis comments. */
+function commentsBlock(comments: Buffer): Buffer {
   const head = Buffer.alloc(4);
-  head.writeUInt32BE(((isLast ? lastFlag : 0) | type) * 2 ** 24 + body.length);
-  return Buffer.concat([head, body]);
+  head.writeUInt32BE(0x84 * 2 ** 24 + comments.length);
+  return Buffer.concat([head, comments]);
 }

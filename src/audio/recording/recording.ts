@@ -2,6 +2,7 @@
 // is recognised by the first bytes; name and content type are ignored. Throws a RecordingFault if the file is
 // incomplete, damaged, implausible or longer than `secondsMax`. A malicious file may take long, so decode in a thread
 // that can be terminated.
+import { sevenBitsAt } from '../origin.ts';
 import { floatTag, pcmTag, readWavHeader, type WavData, type WavFormat } from '../wav-reader.ts';
 import { oggPages, packetsOf, pageBody } from './ogg-pages.ts';
 import { type Recording, RecordingFault, refuseOddShape, Track, unreadable } from './track.ts';
@@ -43,8 +44,7 @@ function skipTags(file: Buffer): number {
   let at = 0;
   while (at + 10 <= file.length && file.toString('latin1', at, at + 3) === 'ID3') {
     const hasFoot = (file[at + 5]! & 0x10) !== 0;
-    const size = [6, 7, 8, 9].reduce((sum, i) => sum * 128 + (file[at + i]! & 0x7f), 0);
-    at += 10 + size + (hasFoot ? 10 : 0);
+    at += 10 + sevenBitsAt(file, at + 6) + (hasFoot ? 10 : 0);
     while (file[at] === 0) at++;
   }
   return Math.min(at, file.length);

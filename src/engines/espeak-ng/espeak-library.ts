@@ -243,10 +243,10 @@ export function openNativeCalls(library: string) {
     ...openEspeakCalls(library),
     memory,
     srand: (seed: number): void => srand(seed),
-    /** Whether the file has data to read or its other end is closed. With `isAwaited`, waits until this is true. */
-    isReadable: (file: number, isAwaited = false): boolean => {
+    /** Whether the file has data to read or its other end is closed. */
+    isReadable: (file: number): boolean => {
       pollFile.writeInt32LE(file, 0);
-      return poll(pollFile, 1, isAwaited ? -1 : 0) > 0;
+      return poll(pollFile, 1, 0) > 0;
     },
     /** Asks the system to kill this process when its parent ends. Linux only. */
     endWithParent(): void {
