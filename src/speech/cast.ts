@@ -83,10 +83,13 @@ function checkReady(offered: OfferedVoice): void {
   throw new Failure('engine_unavailable', { message: 'No engine that speaks this voice is configured.' });
 }
 
-function bindingsFor({ voice, bindings }: OfferedVoice, languageCode: string): Binding[] {
-  const able = isSpokenBy(voice, languageCode)
-    ? bindings.filter(({ speaker }) => isSpokenBy(speaker, languageCode))
-    : [];
+/** The engines that speak the voice in the language. */
+const bindingsIn = ({ voice, bindings }: OfferedVoice, languageCode: string): Binding[] =>
+  isSpokenBy(voice, languageCode) ? bindings.filter(({ speaker }) => isSpokenBy(speaker, languageCode)) : [];
+
+function bindingsFor(offered: OfferedVoice, languageCode: string): Binding[] {
+  const { voice } = offered;
+  const able = bindingsIn(offered, languageCode);
   if (able.length > 0) return able;
   const meant =
     languageCode === languageCodeDefault ? `; the default is ${languageCode}, so send ${voice.languageCodes[0]}` : '';
@@ -160,13 +163,11 @@ function refuse(field: string, source: string, { at }: VoiceName, reason: Failur
 
 /** Uses the requested language if the voice speaks it, and otherwise the first language of the voice. */
 function toCastVoice(offered: OfferedVoice, requested: string): CastVoice {
-  const { voice, bindings } = offered;
-  const speakersOf = (languageCode: string) => bindings.filter(({ speaker }) => isSpokenBy(speaker, languageCode));
-  const able = isSpokenBy(voice, requested) ? speakersOf(requested) : [];
+  const able = bindingsIn(offered, requested);
   if (able.length > 0) return { offered, languageCode: requested, bindings: able };
-  const languageCode = voice.languageCodes[0]!;
-  const own = speakersOf(languageCode);
-  return { offered, languageCode, bindings: own.length > 0 ? own : bindings };
+  const languageCode = offered.voice.languageCodes[0]!;
+  const own = bindingsIn(offered, languageCode);
+  return { offered, languageCode, bindings: own.length > 0 ? own : offered.bindings };
 }
 
 /** Information about the installation that is written into files. */

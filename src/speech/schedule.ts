@@ -8,7 +8,7 @@ import { Failure } from '../platform/errors.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import { countInTurn, FairQueue } from '../platform/runtime/fair-queue.ts';
 import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
-import { type Background, createBackground, type Place } from './background.ts';
+import { type Background, createBackground } from './background.ts';
 import type { SpeechRequest } from './request.ts';
 import type { Binding } from './voice.ts';
 
@@ -150,6 +150,8 @@ export class Schedule {
   readonly #options: ScheduleOptions;
   readonly #now: () => number;
   readonly #background: Background;
+  /** Runs work when interactive speech leaves a processor free. Interrupted work runs again from the start. */
+  readonly background: Background['run'];
   readonly #waited: ReturnType<Metrics['distribution']>;
   /** The queues by engine name. The engine that admitted the last request comes last. */
   readonly #lines = new Map<string, Line>();
@@ -160,6 +162,7 @@ export class Schedule {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
     this.#background = createBackground(options.processors, this.#now);
+    this.background = this.#background.run;
     const { metrics = createMetrics() } = options;
     this.#waited = metrics.distribution('sonant_wait_seconds', 'Time that requests waited to be admitted.');
     metrics.gauge('sonant_speaking', 'Requests that are being spoken.', () => [[{}, this.#speaking]]);
@@ -234,15 +237,6 @@ export class Schedule {
       isBackground,
     };
     return this.#take(this.#waiterOf(asked, signal));
-  }
-
-  /** Runs the work when interactive speech leaves a processor free. Interrupted work runs again from the start. */
-  background<Result>(
-    owner: string,
-    signal: AbortSignal,
-    work: (by: AbortSignal, place: Place) => Promise<Result>,
-  ): Promise<Result> {
-    return this.#background.run(owner, signal, work);
   }
 
   #waiterOf(asked: Asked, signal: AbortSignal): Waiter {

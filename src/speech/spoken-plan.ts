@@ -75,7 +75,7 @@ export interface Utterance
   failed?: Set<Binding>;
 }
 
-export interface CallAdmission extends Pick<Admission, 'turn' | 'heard' | 'end'> {
+export interface CallAdmission extends Admission {
   /** Called when the caller has received a chunk. */
   partDone?(): void;
 }
