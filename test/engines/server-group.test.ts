@@ -33,7 +33,6 @@ function openGroup(names: string, options: Partial<ServerGroupOptions> = {}) {
       uploadClone: async () => {},
       deleteClone: async () => {},
     }),
-    secondsOf: () => 1,
     requestsAtOnce: 100,
     now: () => clock.nowMs,
     ...options,

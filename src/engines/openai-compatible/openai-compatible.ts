@@ -3,7 +3,6 @@
 // the servers differ in their support. Voices are cloned by servers that accept recordings.
 
 import { Failure, toFailure } from '../../platform/errors.ts';
-import { secondsOf } from '../../platform/pcm.ts';
 import { choiceSetting, integerSetting, listSetting, textSetting } from '../../platform/runtime/setting-types.ts';
 import { createMetrics, type Metrics } from '../../platform/telemetry/prometheus.ts';
 import {
@@ -72,7 +71,6 @@ export async function openOpenAiCompatible(
   const server = createServerGroup({
     urls: urlsOf(url),
     createServer: (one) => createSpeechServer({ ...options, url: one }),
-    secondsOf,
     requestsAtOnce,
     ...watchStreams(metrics),
     ...grouping,

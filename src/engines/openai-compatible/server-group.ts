@@ -4,7 +4,7 @@
 // is gone finishes its streams.
 import { hash } from 'node:crypto';
 import { Failure } from '../../platform/errors.ts';
-import type { Pcm } from '../../platform/pcm.ts';
+import { secondsOf } from '../../platform/pcm.ts';
 import { isTimeout, onAbort, withAbort } from '../../platform/runtime/abort.ts';
 import type { EngineServer, SpokenPcm } from '../engine.ts';
 import { type AddressOptions, watchAddresses } from './server-addresses.ts';
@@ -34,7 +34,6 @@ class Playback {
 
 export interface ServerGroupOptions extends AddressOptions {
   createServer(url: string): SpeechServer;
-  secondsOf(piece: Pcm): number;
   requestsAtOnce: number;
   now?: (() => number) | undefined;
   random?: (() => number) | undefined;
@@ -86,7 +85,7 @@ const clonesKnownMax = 1_000;
 const answerMsMax = 8_000;
 
 export function createServerGroup(options: ServerGroupOptions): ServerGroup {
-  const { secondsOf, now = () => performance.now(), random = Math.random } = options;
+  const { now = () => performance.now(), random = Math.random } = options;
   const { requestsAtOnce, onStream, onServerGone } = options;
   const closing = new AbortController();
   let members = new Map<string, Member>();
