@@ -13,6 +13,29 @@ export const withoutModifiers = (ipa: string, isKnown: (sound: string) => boolea
     return isLost ? sounds : sounds + char;
   }, '');
 
+/** Length of the longest spelling in a table. */
+const spellingCharsMax = 3;
+
+/**
+ * Splits IPA into the spellings of a table, of which the longest comes first, so that a diphthong is not read as two
+ * vowels. Returns each with its value, and each character that the table lacks without one.
+ */
+export function splitIpa(
+  written: string,
+  table: ReadonlyMap<string, string>,
+): (readonly [spelling: string, value: string | undefined])[] {
+  const ipa = withoutModifiers(written, (sound) => table.has(sound));
+  const sounds: (readonly [string, string | undefined])[] = [];
+  for (let at = 0; at < ipa.length; ) {
+    let length = spellingCharsMax;
+    while (length > 1 && !table.has(ipa.slice(at, at + length))) length--;
+    const spelling = ipa.slice(at, at + length);
+    sounds.push([spelling, table.get(spelling)]);
+    at += spelling.length;
+  }
+  return sounds;
+}
+
 /** Normalizes IPA; undefined if the text has nothing to speak. */
 export function normalizeIpa(written: string): string | undefined {
   const ipa = written

@@ -1,7 +1,7 @@
 // Converts IPA to the names of eSpeak NG's phonemes, as reported by `espeak-ng --ipa` (version 1.51). Consonants are
 // the same in all languages; vowels depend on the language.
 
-import { withoutModifiers } from '../../platform/ipa.ts';
+import { splitIpa } from '../../platform/ipa.ts';
 import { toRows } from '../../platform/keyed-rows.ts';
 
 const table = (rows: string): Map<string, string> =>
@@ -19,43 +19,31 @@ const common = table(`
   .set('.', '')
   .set(' ', ']] [[');
 
-/** Vowels by language. */
-const own: Readonly<Record<string, ReadonlyMap<string, string>>> = {
-  en: table(`
+const withVowels = (rows: string) => new Map([...common, ...table(rows)]);
+
+/** The phonemes of a language: the common ones, and its vowels. */
+const phonemesOf: Readonly<Record<string, ReadonlyMap<string, string>>> = {
+  en: withVowels(`
     ɪ = I; ʊ = U; ʌ = V; ɐ = V; æ = a; ɑː = A:; ɑ = A:; ɒ = 0; ɜː = 3:; ɜ = 3:; ɝ = 3:; ɝː = 3:; ɚ = 3; ɔː = O:; eɪ = eI
     aɪ = aI; ɔɪ = OI; aʊ = aU; oʊ = oU; ei = eI; ai = aI; ɔi = OI; au = aU; ou = oU; əʊ = oU; ɪə = i@; eə = e@; ʊə = U@
     iː = i:; uː = u:; r = r
   `),
-  de: table(`
+  de: withVowels(`
     ɪ = I; ʊ = U; ʏ = y; y = y; ø = Y:; øː = Y:; œ = W; ɐ = 3; ɑ = A; ʁ = r; aɪ = aI; aʊ = aU; ɔʏ = OY; ɔɪ = OI; ɔ̃ = O~
     ɑ̃ = A~; œ̃ = W~
   `),
-  fr: table('y = y; ø = Y; œ = W; ɪ = I; ɥ = y; ʁ = r; ɛ̃ = E~; ɔ̃ = O~; œ̃ = W~; ɑ̃ = A~'),
-  es: table('ɪ = i; ʊ = U'),
-  it: table('ɪ = I; ʊ = U'),
-  pt: table('ɪ = I; ʊ = U; ɐ = &; ẽ = e~; ĩ = i~; õ = o~; ũ = u~; ʁ = x'),
-  nl: table('ɪ = I; ɑ = A; ʏ = 8; ɵ = 8; y = y; ø = Y:; øː = Y:'),
-  pl: table('ɨ = y; ɪ = i; ɛ̃ = E~; ɔ̃ = O~'),
-  sv: table('ɪ = I; ʊ = U; y = y; ʏ = y; ø = Y:; øː = Y:; œ = W; ɵ = 8; æ = &; ɑ = A:; ɑː = A:; ʉ = u'),
+  fr: withVowels('y = y; ø = Y; œ = W; ɪ = I; ɥ = y; ʁ = r; ɛ̃ = E~; ɔ̃ = O~; œ̃ = W~; ɑ̃ = A~'),
+  es: withVowels('ɪ = i; ʊ = U'),
+  it: withVowels('ɪ = I; ʊ = U'),
+  pt: withVowels('ɪ = I; ʊ = U; ɐ = &; ẽ = e~; ĩ = i~; õ = o~; ũ = u~; ʁ = x'),
+  nl: withVowels('ɪ = I; ɑ = A; ʏ = 8; ɵ = 8; y = y; ø = Y:; øː = Y:'),
+  pl: withVowels('ɨ = y; ɪ = i; ɛ̃ = E~; ɔ̃ = O~'),
+  sv: withVowels('ɪ = I; ʊ = U; y = y; ʏ = y; ø = Y:; øː = Y:; œ = W; ɵ = 8; æ = &; ɑ = A:; ɑː = A:; ʉ = u'),
 };
-const symbolCharsMax = 3;
 
 /** Converts IPA; undefined if eSpeak NG has no name for one of the sounds in this language. */
 export function toEspeakPhonemes(written: string, languageCode: string): string | undefined {
-  const vowels = own[languageCode.toLowerCase().split('-', 1)[0]!];
-  if (!vowels) return undefined;
-  const ipa = withoutModifiers(written, (sound) => vowels.has(sound) || common.has(sound));
-  let phonemes = '';
-  for (let at = 0; at < ipa.length; ) {
-    let length = symbolCharsMax;
-    let name: string | undefined;
-    for (; length > 0 && name === undefined; length--) {
-      const symbol = ipa.slice(at, at + length);
-      name = symbol.length < length ? undefined : (vowels.get(symbol) ?? common.get(symbol));
-    }
-    if (name === undefined) return undefined;
-    phonemes += name;
-    at += length + 1;
-  }
-  return `[[${phonemes}]]`;
+  const names = phonemesOf[languageCode.toLowerCase().split('-', 1)[0]!];
+  const phonemes = names && splitIpa(written, names).map(([, name]) => name);
+  return phonemes && !phonemes.includes(undefined) ? `[[${phonemes.join('')}]]` : undefined;
 }

@@ -1,10 +1,10 @@
 // Converts IPA to the letters in which Kokoro and hibari write English: one letter stands for a diphthong (A for eɪ) or
 // an affricate (ʧ for tʃ). Sounds that English lacks cannot be converted.
 
-import { withoutModifiers } from '../../platform/ipa.ts';
+import { splitIpa } from '../../platform/ipa.ts';
 import { toRows } from '../../platform/keyed-rows.ts';
 
-/** Letters of both accents. Longer spellings come first, so that a diphthong is not read as two vowels. */
+/** Letters of both accents. */
 const common = toRows(`
   eɪ = A; ei = A; aɪ = I; ai = I; ɔɪ = Y; oɪ = Y; aʊ = W; au = W; tʃ = ʧ; dʒ = ʤ; ʧ = ʧ; ʤ = ʤ; ᵻ = ɪ; ɨ = ɪ; ʉː = u
   ʉ = u; l̩ = ᵊl; n̩ = ᵊn; m̩ = ᵊm; ʍ = w; p = p; b = b; t = t; d = d; k = k; ɡ = ɡ; f = f; v = v; θ = θ; ð = ð; s = s; z = z
@@ -28,8 +28,7 @@ const foreign = toRows(`
 export const toForeignLetters = (ipa: string): string =>
   foreign.reduce((text, [sound, letter]) => text.replaceAll(sound, letter), ipa);
 
-const byLength = (rows: readonly (readonly [string, string])[]) => rows.toSorted(([a], [b]) => b.length - a.length);
-const accents = { US: byLength([...american, ...common]), GB: byLength([...british, ...common]) };
+const accents = { US: new Map([...american, ...common]), GB: new Map([...british, ...common]) };
 
 export type Accent = keyof typeof accents;
 
@@ -41,15 +40,10 @@ const stressed = /([ˈˌ])([^ˈˌAIOQWYaiuæɑɒɔəɛɜɪʊʌᵊ]*)(?=[AIOQWYai
 
 /** Converts IPA; undefined if English lacks one of the sounds. */
 export function toKokoroLetters(written: string, accent: Accent): string | undefined {
-  const rows = accents[accent];
-  const ipa = withoutModifiers(written, (sound) => rows.some(([spelling]) => spelling === sound));
   let letters = '';
-  for (let at = 0; at < ipa.length; ) {
-    const char = ipa[at]!;
-    const match = rows.find(([spelling]) => ipa.startsWith(spelling, at));
-    if (!match && !/[ .ˈˌː]/.test(char)) return undefined;
-    letters += match ? match[1] : /[.ː]/.test(char) ? '' : char;
-    at += match ? match[0].length : 1;
+  for (const [sound, letter] of splitIpa(written, accents[accent])) {
+    if (letter === undefined && !/[ .ˈˌː]/.test(sound)) return undefined;
+    letters += letter ?? (/[.ː]/.test(sound) ? '' : sound);
   }
   // In a word without a stress mark, the first vowel is stressed.
   return letters.includes('ˈ') ? letters.replace(stressed, '$2$1') : letters.replace(firstVowel, 'ˈ$&');
