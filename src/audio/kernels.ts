@@ -4,6 +4,7 @@
 //      input of other stages | history and input of a filter | output of the first stage | of the last stage | weights
 import { readFileSync } from 'node:fs';
 import type { Pcm } from '../platform/pcm.ts';
+import { webAssembly } from '../platform/web-assembly.ts';
 
 /** Half a second at 32 kHz. Most blocks are smaller. */
 export const blockSamplesMax = 16_384;
@@ -40,20 +41,12 @@ const weightsAt = lastAt + blockBytes;
 const pageBytes = 65_536;
 const pages = Math.ceil((weightsAt + weightsMax * floatBytes) / pageBytes);
 
-/** The part of the WebAssembly API that this file uses. TypeScript declares this API only for browsers. */
-interface WebAssemblyApi {
-  Memory: new (options: { initial: number; maximum: number }) => { buffer: ArrayBuffer };
-  Module: new (bytes: Uint8Array) => object;
-  Instance: new (module: object, imports: object) => { exports: unknown };
-}
-const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssemblyApi };
-
 // The memory never grows, because growing would detach the views. Unused pages take no physical memory.
-const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
+const memory = new webAssembly.Memory({ initial: pages, maximum: pages });
 const { buffer } = memory;
-const module = new WebAssembly.Module(readFileSync(new URL('../../gen/audio-kernels.wasm', import.meta.url)));
+const module = new webAssembly.Module(readFileSync(new URL('../../gen/audio-kernels.wasm', import.meta.url)));
 const imports = { env: { memory }, 'audio-kernels': { tanh: Math.tanh } };
-const kernels = new WebAssembly.Instance(module, imports).exports as Kernels;
+const kernels = new webAssembly.Instance(module, imports).exports as Kernels;
 
 const inputFloats = new Float32Array(buffer, inputAt, blockSamplesMax);
 const inputIntegers = new Int16Array(buffer, inputAt, blockSamplesMax);

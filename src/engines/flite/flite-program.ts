@@ -4,7 +4,8 @@
 // exit or an exception the instance is discarded.
 //     flite -voice rms --setf duration_stretch=1 [-psdur] -f in.txt -o out.wav
 import { join } from '../../platform/pcm.ts';
-import { fileOf, ProgramExit, type WasiFile, WasiHost, type WasmMemory, type WasmModule, webAssembly } from './wasi.ts';
+import { type WasmMemory, type WasmModule, webAssembly } from '../../platform/web-assembly.ts';
+import { fileOf, ProgramExit, type WasiFile, WasiHost } from './wasi.ts';
 
 /**
  * Range of the read-only data (voices and dictionary, 17 of 17.2 MB) in the only build that wasi.ts accepts. Nothing

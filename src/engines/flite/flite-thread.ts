@@ -2,11 +2,11 @@
 // times of each utterance. A run that traps is repeated once in a new instance, unless some of its audio was sent.
 import { secondsOf } from '../../platform/pcm.ts';
 import { serveTasks, type TaskControl } from '../../platform/runtime/host-child.ts';
+import type { WasmModule } from '../../platform/web-assembly.ts';
 import type { SpokenPcm, WordTime } from '../engine.ts';
 import { toPhoneNames } from './flite-phones.ts';
 import { FliteProgram } from './flite-program.ts';
 import { type SpokenToken, toFliteText } from './flite-text.ts';
-import type { WasmModule } from './wasi.ts';
 import { type ExpectedWord, parsePhones, timeWords } from './word-times.ts';
 
 export interface FliteThreadData {

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { type WasmMemory, type WasmModule, webAssembly } from '../../platform/web-assembly.ts';
 
 /** A file as the program sees it. */
 export interface WasiFile {
@@ -213,24 +214,6 @@ export class WasiHost {
     },
   };
 }
-
-/** Compiled code, shared by threads. */
-export interface WasmModule {
-  readonly compiled?: never;
-}
-
-export interface WasmMemory {
-  /** The buffer is replaced each time the memory grows. */
-  readonly buffer: ArrayBuffer;
-}
-
-/** The part of WebAssembly's interface that is used here. TypeScript declares it only together with a browser's DOM. */
-interface WebAssembly {
-  compile(bytes: Uint8Array): Promise<WasmModule>;
-  Instance: new (module: WasmModule, imports: object) => { exports: Record<string, unknown> };
-}
-
-export const webAssembly = (globalThis as unknown as { WebAssembly: WebAssembly }).WebAssembly;
 
 const knownSha256 = 'f975276f4f2a6de78613f197533aac2167d181b77020866d142d594bcc2a0e80';
 

@@ -6,19 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-
-/** Compiled code, shared by threads. */
-export interface WasmModule {
-  readonly compiled?: never;
-}
-
-/** The part of WebAssembly's interface that is used here. TypeScript declares it only together with a browser's DOM. */
-interface WebAssembly {
-  compile(bytes: Uint8Array): Promise<WasmModule>;
-  instantiate(module: unknown, imports: object): Promise<unknown>;
-}
-
-const webAssembly = (globalThis as unknown as { WebAssembly: WebAssembly }).WebAssembly;
+import { type WasmModule, webAssembly } from '../../platform/web-assembly.ts';
 
 /** What a worker needs to open the runtime. */
 export type RuntimeStart = { is: 'native'; entry: string } | { is: 'wasm'; entry: string; module: WasmModule };

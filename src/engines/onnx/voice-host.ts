@@ -3,13 +3,14 @@
 import { Failure, toFailure } from '../../platform/errors.ts';
 import { Host } from '../../platform/runtime/host.ts';
 import { processLink, threadLink } from '../../platform/runtime/worker-links.ts';
+import type { WasmModule } from '../../platform/web-assembly.ts';
 import type { SpokenPcm } from '../engine.ts';
 import { libraryUsual, missingPackage } from '../espeak-ng/espeak-ng.ts';
 import type { PhonemeWord } from '../phonemes/tokens.ts';
 import { toLetterWords } from './espeak-words.ts';
 import type { EspeakStart } from './espeak-worker.ts';
 import { toForeignLetters } from './kokoro-letters.ts';
-import { compileRuntime, type FoundRuntime, type WasmModule } from './onnx-runtime.ts';
+import { compileRuntime, type FoundRuntime } from './onnx-runtime.ts';
 import type { PhonemeStart, PhonemeTask } from './phoneme-worker.ts';
 import { toPiperIpa } from './piper-letters.ts';
 import type { Reading } from './reading.ts';
