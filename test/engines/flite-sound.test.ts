@@ -209,7 +209,7 @@ test('text that traps twice fails its segment and nothing else', async () => {
   const run = (task: FliteTask, signal: AbortSignal) => host.run(task, signal);
   const work = guardWork({ run, capabilities: { segmentsSpokenMax: 1 } });
   const speak = (spoken: string) => {
-    const task = { args, sampleRateHz: 16_000, parts: [[{ from: 0, to: 1, spoken }]], timings: false };
+    const task = { args, parts: [[{ from: 0, to: 1, spoken }]], timings: false };
     return Array.fromAsync(work(task, new AbortController().signal));
   };
   const [before, trapped, after] = await Promise.allSettled(

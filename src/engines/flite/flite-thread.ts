@@ -16,11 +16,12 @@ export interface FliteThreadData {
 /** A segment that is prepared for flite. */
 export interface FliteTask {
   args: readonly string[];
-  sampleRateHz: number;
   parts: readonly (readonly SpokenToken[])[];
   timings: boolean;
 }
 
+/** The rate of the voices in flite.ts; the voice that flite uses for any unknown name has another one. */
+const sampleRateHz = 16_000;
 /** Audio is sent in pieces of this length, so that memory is freed as the pieces are read. */
 const pieceSecondsMax = 1;
 const knownWordsMax = 4096;
@@ -31,11 +32,11 @@ class Cancelled extends Error {}
 
 serveTasks<FliteThreadData, FliteTask, SpokenPcm>(({ module }) => {
   const program = new FliteProgram(module);
-  const wordPhones = new WordPhones(program);
+  const wordPhones = createWordPhones(program);
   // The first run creates the instance and compiles its code.
   program.run({ args: ['-voice', 'rms'], text: 'Oh.' });
 
-  return ({ args, sampleRateHz, parts, timings }, control) => {
+  return ({ args, parts, timings }, control) => {
     let seconds = 0;
     for (const part of parts) {
       const startSeconds = seconds;
@@ -54,7 +55,7 @@ serveTasks<FliteThreadData, FliteTask, SpokenPcm>(({ module }) => {
           onSound(samples, spokenRateHz) {
             if (control.isCancelled()) throw new Cancelled();
             if (spokenRateHz !== sampleRateHz) throw new Error('flite spoke with another voice');
-            const pcm = { samples, sampleRateHz: spokenRateHz };
+            const pcm = { samples, sampleRateHz };
             const length = secondsOf(pcm);
             sendPieces(words ? { ...pcm, words: toSegmentTimes(times, seconds, length) } : pcm, control);
             seconds += length;
@@ -81,11 +82,11 @@ const toSegmentTimes = (times: readonly WordTime[], startSeconds: number, length
   }));
 
 function toExpectedWords(part: readonly SpokenToken[], wordPhones: WordPhones): ExpectedWord[] {
-  const phones = wordPhones.of(part.map(({ spoken }) => spoken));
+  const phones = wordPhones(part.map(({ spoken }) => spoken));
   return part.map((token, n) => ({ ...token, phones: token.phones ? toPhoneNames(token.phones) : phones[n]! }));
 }
 
-function sendPieces({ samples, sampleRateHz, words }: SpokenPcm, control: TaskControl<SpokenPcm>): void {
+function sendPieces({ samples, words }: SpokenPcm, control: TaskControl<SpokenPcm>): void {
   const pieces: SpokenPcm[] = [];
   for (let at = 0; at < samples.length; at += pieceSecondsMax * sampleRateHz) {
     pieces.push({ samples: samples.slice(at, at + pieceSecondsMax * sampleRateHz), sampleRateHz });
@@ -97,50 +98,33 @@ function sendPieces({ samples, sampleRateHz, words }: SpokenPcm, control: TaskCo
   );
 }
 
+type WordPhones = ReturnType<typeof createWordPhones>;
+
 /**
- * The phones that words have when spoken alone, which are needed to find the words in the audio. One run of flite, with
- * the fastest voice and speed, lists the phones of all new words. Each word is a paragraph, so it has its own line of
- * output. Recent words are cached.
+ * Returns a function that finds the phones of words when they are spoken alone, at least one per word. They are needed
+ * to find the words in the audio. One run of flite, with the fastest voice and speed, lists the phones of all new words.
+ * Each word is a paragraph, so it has its own line of output. Words are cached.
  */
-class WordPhones {
-  readonly #program: FliteProgram;
-  /** The least recently used word comes first. */
-  readonly #known = new Map<string, readonly string[]>();
-
-  constructor(program: FliteProgram) {
-    this.#program = program;
-  }
-
-  /** The phones of each word, at least one per word. */
-  of(spoken: readonly string[]): (readonly string[])[] {
-    const words = spoken.map(toBareWord);
-    const unknown = [...new Set(words)].filter((word) => !this.#known.has(word));
-    for (const [n, phones] of this.#phonesOf(unknown).entries()) this.#known.set(unknown[n]!, phones);
-    const answer = words.map((word) => this.#recall(word));
-    for (const word of [...this.#known.keys()].slice(0, Math.max(0, this.#known.size - knownWordsMax))) {
-      this.#known.delete(word);
-    }
-    return answer;
-  }
-
-  #recall(word: string): readonly string[] {
-    const phones = this.#known.get(word)!;
-    this.#known.delete(word);
-    this.#known.set(word, phones);
-    return phones;
-  }
-
-  #phonesOf(words: readonly string[]): (readonly string[])[] {
+function createWordPhones(program: FliteProgram) {
+  const known = new Map<string, readonly string[]>();
+  const phonesOf = (words: readonly string[]): readonly (readonly string[])[] => {
     if (words.length === 0) return [];
     const lines: string[] = [];
-    this.#program.run({ args: phonesArgs, text: words.join('\n\n'), onLine: (line) => lines.push(line) });
+    program.run({ args: phonesArgs, text: words.join('\n\n'), onLine: (line) => lines.push(line) });
     // If the lines do not match the words, letters stand in for phones, since only the number of phones matters then.
     if (lines.length !== words.length) return words.map((word) => [...word]);
     return lines.map((line, n) => {
       const phones = line.split(' ').filter((phone) => phone !== silence && phone !== '');
       return phones.length > 0 ? phones : [...words[n]!];
     });
-  }
+  };
+  return (spoken: readonly string[]): (readonly string[])[] => {
+    if (known.size > knownWordsMax) known.clear();
+    const words = spoken.map(toBareWord);
+    const unknown = [...new Set(words)].filter((word) => !known.has(word));
+    for (const [n, phones] of phonesOf(unknown).entries()) known.set(unknown[n]!, phones);
+    return words.map((word) => known.get(word)!);
+  };
 }
 
 /** Removes marks at the edges of a word, and inner marks that would end an utterance. */

@@ -22,9 +22,8 @@ interface Speaker {
   args: readonly string[];
   /** flite's `duration_stretch` at rate 1. */
   stretch: number;
-  sampleRateHz: number;
   /** Whether the speaker's pitch can be changed. */
-  isPitched?: boolean;
+  isPitched: boolean;
 }
 
 /** flite's model names. `kal` is excluded: its sample rate is 8 kHz, and flite uses it for any unknown name. */
@@ -56,8 +55,6 @@ const stockVoices: readonly StockVoice[] = [
   { voiceId: 'milo', character: 'a light, young robot, as fast as Otto', model: 'kal16', pitchHz: 130, gainDb: 5.9 },
 ];
 
-const sampleRateHz = 16_000;
-
 const toName = (voiceId: string): string => voiceId.charAt(0).toUpperCase() + voiceId.slice(1);
 
 /** The first voice is the default. */
@@ -78,7 +75,6 @@ export const stockSpeakers: readonly Speaker[] = stockVoices.map(({ voiceId, cha
     },
     args: ['-voice', model, ...(pitchHz === undefined ? [] : ['--setf', `int_f0_target_mean=${pitchHz}`])],
     stretch,
-    sampleRateHz,
     // The pitch of rms cannot be changed.
     isPitched: model !== 'rms',
   };
@@ -160,7 +156,7 @@ function toTask({ text, speakingRate, timings, pitch, phonemes }: Segment, speak
   const args = [...speaker.args, '--setf', `duration_stretch=${speaker.stretch / speakingRate}`];
   if (pitch !== undefined) args.push('--setf', `f0_shift=${pitch}`);
   const parts = toParts(withPhones(toSpokenTokens(withoutInnerStops(text)), phonemes));
-  return { args, sampleRateHz: speaker.sampleRateHz, parts, timings };
+  return { args, parts, timings };
 }
 
 async function inspect(): Promise<EngineReport> {
