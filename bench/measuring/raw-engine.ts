@@ -5,7 +5,7 @@ import { stockSpeakers } from '../../src/engines/flite/flite.ts';
 import { FliteProgram } from '../../src/engines/flite/flite-program.ts';
 import { toParts, toSpokenTokens } from '../../src/engines/flite/flite-text.ts';
 import { compileWasm } from '../../src/engines/flite/wasi.ts';
-import { join, type Pcm } from '../../src/platform/pcm.ts';
+import { joinPcm, type Pcm } from '../../src/platform/pcm.ts';
 
 export interface RawEngine {
   /** Runs the program once for each text. Returns the joined audio. */
@@ -18,9 +18,10 @@ export async function openRawEngine(): Promise<RawEngine> {
     say(voiceId, texts, speakingRate = 1) {
       const speaker = stockSpeakers.find(({ voice }) => voice.voiceId === voiceId)!;
       const args = [...speaker.args, '--setf', `duration_stretch=${speaker.stretch / speakingRate}`];
-      const utterances: Int16Array[] = [];
-      for (const text of texts) program.run({ args, text, onSound: (samples) => void utterances.push(samples) });
-      return { samples: join(Int16Array, utterances), sampleRateHz: speaker.sampleRateHz };
+      const utterances: Pcm[] = [];
+      const onSound = (samples: Int16Array, sampleRateHz: number) => void utterances.push({ samples, sampleRateHz });
+      for (const text of texts) program.run({ args, text, onSound });
+      return joinPcm(utterances)!;
     },
   };
 }

@@ -4,7 +4,7 @@
 //     "SNTR"  u8 1 (version)  u8 length, model id  u32 sample rate  u32 length, text  u32 count, i16 samples
 
 import { Failure, type FieldReason } from '../../platform/errors.ts';
-import type { Pcm } from '../../platform/pcm.ts';
+import { type Pcm, samplesOf } from '../../platform/pcm.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
 import type { Model } from './model.ts';
 
@@ -27,13 +27,13 @@ export function packReference({ modelId, samples, sampleRateHz, text }: Referenc
   head.write(mark, 'latin1');
   head[4] = version;
   head[5] = id.length;
-  const rate = Buffer.alloc(8);
-  rate.writeUInt32LE(sampleRateHz, 0);
-  rate.writeUInt32LE(said.length, 4);
-  const sound = Buffer.alloc(4 + 2 * samples.length);
-  sound.writeUInt32LE(samples.length, 0);
-  for (const [i, sample] of samples.entries()) sound.writeInt16LE(sample, 4 + 2 * i);
-  return new Uint8Array(Buffer.concat([head, id, rate, said, sound]));
+  const facts = Buffer.alloc(8);
+  facts.writeUInt32LE(sampleRateHz, 0);
+  facts.writeUInt32LE(said.length, 4);
+  const count = Buffer.alloc(4);
+  count.writeUInt32LE(samples.length);
+  const sound = new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength);
+  return new Uint8Array(Buffer.concat([head, id, facts, said, count, sound]));
 }
 
 /** Parses a clone. Throws `engine_error` if the bytes were not created by this engine. */
@@ -55,20 +55,7 @@ export function parseReference(packed: Uint8Array): Reference {
   if (count > samplesMax || sampleRateHz < 8_000 || sampleRateHz > 48_000) throw foreign();
   const sound = take(2 * count);
   if (at !== bytes.length) throw foreign();
-  return {
-    modelId,
-    sampleRateHz,
-    text,
-    samples: Int16Array.from({ length: count }, (_, i) => sound.readInt16LE(2 * i)),
-  };
-}
-
-/** The model of the clone, without reading its audio. */
-export function modelIdOf(packed: Uint8Array): string {
-  const bytes = Buffer.from(packed.buffer, packed.byteOffset, packed.byteLength);
-  const idBytes = bytes[5] ?? 0;
-  if (bytes.toString('latin1', 0, 4) !== mark || bytes[4] !== version || bytes.length < 6 + idBytes) throw foreign();
-  return bytes.toString('utf8', 6, 6 + idBytes);
+  return { modelId, sampleRateHz, text, samples: samplesOf(sound) };
 }
 
 const foreign = () => new Failure('engine_error', {}, new Error('the bytes are not a clone of this engine'));

@@ -22,7 +22,7 @@ import type { SpokenBy } from './model-request.ts';
 import { toModelText } from './model-request.ts';
 import { memoryBytesOf } from './model-voices.ts';
 import { type FoundVoice, type ModelChange, OfferedModels } from './offered-models.ts';
-import { createZeroShotCloning, modelIdOf, parseReference } from './reference.ts';
+import { createZeroShotCloning, parseReference } from './reference.ts';
 import { explainMissingLibrary, findLibrary } from './sherpa-library.ts';
 import { referenceOf } from './voice-samples.ts';
 
@@ -156,7 +156,7 @@ function createSpeaking(models: OfferedModels, findVoice: (voice: Voice) => Foun
   const clonings = new WeakMap<Model, Cloning>();
   const cloner = (modelId: string) => models.current.find(({ model }) => model.zeroShot && model.modelId === modelId);
   const modelOf = ({ voice, clone }: Pick<Segment, 'voice' | 'clone'>): Model | undefined =>
-    clone ? cloner(modelIdOf(clone))?.model : findVoice(voice)?.model;
+    clone ? cloner(parseReference(clone).modelId)?.model : findVoice(voice)?.model;
 
   const spokenBy = async ({ voice, clone, ...segment }: Segment): Promise<Omit<SpokenBy, 'text'>> => {
     const asked = {
