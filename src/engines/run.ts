@@ -87,8 +87,9 @@ function createWatchdog(signal: AbortSignal) {
   let timer: NodeJS.Timeout | undefined;
   let timerMs = 0;
   const stop = (reason: unknown) => {
-    stopping.abort(reason);
+    // First, so that the wait ends with this reason, and not with that of an engine that stops at once.
     giveUp?.(reason);
+    stopping.abort(reason);
   };
   const abort = () => stop(signal.reason);
   const runOut = () => {
@@ -105,24 +106,12 @@ function createWatchdog(signal: AbortSignal) {
   return {
     signal: stopping.signal,
     wait<T>(work: Promise<T>, ms: number): Promise<T> {
-      return new Promise((resolve, reject) => {
-        giveUp = reject;
-        const settle = () => {
-          giveUp = undefined;
-          if (signal.aborted) reject(signal.reason);
-        };
-        work.then(
-          (result) => {
-            settle();
-            resolve(result);
-          },
-          (error) => {
-            settle();
-            reject(error);
-          },
-        );
-        if (stopping.signal.aborted) reject(stopping.signal.reason);
-        else startTimer(ms);
+      const given = Promise.withResolvers<never>();
+      giveUp = given.reject;
+      if (stopping.signal.aborted) giveUp(stopping.signal.reason);
+      else startTimer(ms);
+      return Promise.race([given.promise, work]).finally(() => {
+        giveUp = undefined;
       });
     },
     end(): void {
