@@ -4,6 +4,7 @@
 
 import { Failure } from '../platform/errors.ts';
 import { secondsOf } from '../platform/pcm.ts';
+import { onAbort } from '../platform/runtime/abort.ts';
 import type { Engine, Segment, SpokenPcm } from './engine.ts';
 import { createSoundCheck } from './sound-check.ts';
 
@@ -91,7 +92,6 @@ function createWatchdog(signal: AbortSignal) {
     giveUp?.(reason);
     stopping.abort(reason);
   };
-  const abort = () => stop(signal.reason);
   const runOut = () => {
     if (giveUp) stop(new Failure('engine_timeout', {}, new Error(`no audio for ${timerMs} ms`)));
   };
@@ -102,7 +102,7 @@ function createWatchdog(signal: AbortSignal) {
     timer = setTimeout(runOut, ms);
     timerMs = ms;
   };
-  signal.addEventListener('abort', abort, { once: true });
+  const listening = onAbort(signal, () => stop(signal.reason));
   return {
     signal: stopping.signal,
     wait<T>(work: Promise<T>, ms: number): Promise<T> {
@@ -116,7 +116,7 @@ function createWatchdog(signal: AbortSignal) {
     },
     end(): void {
       clearTimeout(timer);
-      signal.removeEventListener('abort', abort);
+      listening[Symbol.dispose]();
       stopping.abort(runOver);
     },
   };
