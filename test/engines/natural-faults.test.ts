@@ -5,11 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { childrenOf, ownCpuMs, threadsCpuMs } from '../../bench/measuring/machine.ts';
 import { findRuntime } from '../../src/engines/onnx/onnx-runtime.ts';
-import { Schedule } from '../../src/speech/schedule.ts';
-import { createSpeech } from '../../src/speech/synthesize.ts';
-import { createVoices } from '../../src/speech/voice.ts';
 import { collectSpeech } from '../speech/collect-speech.ts';
-import { parseSpeechRequest } from '../speech/parse-request.ts';
+import { speechOf } from '../speech/open-speech.ts';
 import { openNatural } from './natural-engine.ts';
 import { joinPcm } from './open-guard.ts';
 
@@ -66,13 +63,9 @@ describe.skipIf(!engine || process.platform !== 'linux')('a natural voice', { ti
   });
 
   test.skipIf(findRuntime()?.is !== 'native')('a request whose process is killed fails, or is complete', async () => {
-    const speech = createSpeech({
-      voices: createVoices([engine!]),
-      schedule: new Schedule({ speakingMax: 4, waitingMax: 4 }),
-    });
+    const { stream } = speechOf([engine!]);
     const ask = (onAudio = () => {}) => {
-      const request = parseSpeechRequest({ voice_id: 'hibari', method: 'streaming', text_chunks: [long] });
-      const events = speech.streamSpeech(request, { callerId: 'a', accountId: 'a' }, signal);
+      const events = stream({ voice_id: 'hibari', method: 'streaming', text_chunks: [long] });
       return collectSpeech(
         (async function* () {
           for await (const event of events) {

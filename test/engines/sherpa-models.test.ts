@@ -11,14 +11,10 @@ import { packReference, parseReference } from '../../src/engines/sherpa-onnx/ref
 import { openSherpaEngine } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { supertonicLanguages } from '../../src/engines/sherpa-onnx/supertonic-model.ts';
-import { Schedule } from '../../src/speech/schedule.ts';
-import { createSpeech } from '../../src/speech/synthesize.ts';
-import { createVoices } from '../../src/speech/voice.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { wavOfBytes } from '../audio/recording-files.ts';
 import { newFolder } from '../new-folder.ts';
-import { collectSpeech } from '../speech/collect-speech.ts';
-import { parseSpeechRequest } from '../speech/parse-request.ts';
+import { speechOf } from '../speech/open-speech.ts';
 import { float, floats, int64, node, type ValueShape, writeOnnx } from './onnx-writer.ts';
 import { makeTinyPocket } from './tiny-pocket.ts';
 import { hummed, makeTinySupertonic, makeTinyVoice, tinyVoiceFiles } from './tiny-supertonic.ts';
@@ -246,17 +242,10 @@ describe('models of many languages', { timeout: 120_000 }, () => {
       },
     });
     onTestFinished(() => engine.close());
-    const schedule = new Schedule({ speakingMax: 4, waitingMax: 4 });
-    const speech = createSpeech({ voices: createVoices([engine]), schedule });
+    const { whole } = speechOf([engine]);
     const say = async (voice: string, languageCode: string, text: string, rate = 1) => {
       const fields = { voice_id: voice, language_code: languageCode, text, speaking_rate: rate };
-      const request = parseSpeechRequest({ ...fields, output_format: 'pcm', sample_rate: 24_000 });
-      const spoken = speech.streamSpeech(
-        request,
-        { callerId: 'test', accountId: 'test' },
-        new AbortController().signal,
-      );
-      const { audio } = await collectSpeech(spoken);
+      const { audio } = await whole({ ...fields, output_format: 'pcm' });
       const samples = new Int16Array(audio.buffer, audio.byteOffset, audio.length / 2);
       return { samples, seconds: samples.length / 24_000 - silenceSeconds, told: requests.at(-1)! };
     };

@@ -1,12 +1,8 @@
 // Tests `language_code: "auto"`: each sentence is spoken and reported in its own language, chosen among the languages
 // of the voices.
 import { expect, test } from 'vitest';
-import { Schedule } from '../../src/speech/schedule.ts';
-import { createSpeech } from '../../src/speech/synthesize.ts';
-import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
-import { collect, openSpeech } from './open-speech.ts';
-import { parseSpeechRequest } from './parse-request.ts';
+import { collect, openSpeech, speechOf } from './open-speech.ts';
 
 const many = ['en-GB', 'en', 'de-DE', 'de', 'fr', 'ja', 'ru'];
 const auto = { language_code: 'auto', timestamps: 'word', output_format: 'pcm' };
@@ -110,15 +106,10 @@ test('a chunk goes on with the sentence of the one before it', async () => {
 test('of several voices, each speaks what it can of the languages that all of them speak', async () => {
   const tone = openTone({ languageCodes: ['en', 'de'] });
   const bell = openTone({ name: 'bell', languageCodes: ['fr', 'de-AT'] });
-  const speech = createSpeech({
-    voices: createVoices([tone, bell]),
-    schedule: new Schedule({ speakingMax: 1, waitingMax: 0 }),
-  });
   const ssml =
     '<speak>Der Zug fährt heute leider nicht. Le musée est fermé le lundi. ' +
     '<voice name="bell-low">Der Zug fährt heute leider nicht. Le musée est fermé le lundi.</voice></speak>';
-  const request = parseSpeechRequest({ ...auto, voice_id: 'tone-low', ssml });
-  await collect(speech.streamSpeech(request, { callerId: 'test', accountId: 'test' }, new AbortController().signal));
+  await collect(speechOf([tone, bell]).stream({ ...auto, voice_id: 'tone-low', ssml }));
   // The first voice does not speak French, so it speaks French text in its own language.
   expect(spoken(tone)).toEqual(['de Der Zug fährt heute leider nicht.', 'en Le musée est fermé le lundi.']);
   expect(spoken(bell)).toEqual(['de-AT Der Zug fährt heute leider nicht.', 'fr Le musée est fermé le lundi.']);

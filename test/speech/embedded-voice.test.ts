@@ -4,30 +4,18 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { join } from '../../src/platform/pcm.ts';
-import { Schedule } from '../../src/speech/schedule.ts';
-import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
-import { createVoices } from '../../src/speech/voice.ts';
-import { collectSpeech } from './collect-speech.ts';
-import { parseSpeechRequest } from './parse-request.ts';
+import { speechOf } from './open-speech.ts';
 import { findGaps } from './silences.ts';
 
 let flite: Engine;
-let speech: Speech;
+let speech: ReturnType<typeof speechOf>;
 beforeAll(async () => {
   flite = await openFlite({ threads: 2 });
-  speech = createSpeech({
-    voices: createVoices([flite]),
-    schedule: new Schedule({ speakingMax: 100, waitingMax: 100 }),
-  });
+  speech = speechOf([flite]);
 });
 afterAll(() => flite.close());
 
-const say = (fields: object) => {
-  const request = parseSpeechRequest({ voice_id: 'otto', sample_rate: 24000, output_format: 'pcm', ...fields });
-  return collectSpeech(
-    speech.streamSpeech(request, { callerId: 'test', accountId: 'test' }, new AbortController().signal),
-  );
-};
+const say = (fields: object) => speech.whole({ voice_id: 'otto', output_format: 'pcm', ...fields });
 
 test('a sentence in three chunks lasts as long as in one', async () => {
   const chunks = ['The old harbour master walked', 'slowly along the stone pier', 'every single evening.'];
@@ -109,19 +97,10 @@ test.each([
   'words after pauses are told where they are heard: times by the %s, at speed %d',
   async (quality, rate, errorMax) => {
     const capabilities = { ...flite.capabilities, timings: quality === 'engine' };
-    const voices = createVoices([{ ...flite, capabilities }]);
-    const { streamSpeech } = createSpeech({ voices, schedule: new Schedule({ speakingMax: 1, waitingMax: 0 }) });
-    const fields = {
-      voice_id: 'clara',
-      sample_rate: 24000,
-      output_format: 'pcm',
-      timestamps: 'word',
-      speaking_rate: rate,
-    };
-    const request = parseSpeechRequest({ ...fields, text: 'No. Maybe. Never. Now. More. Neither.' });
-    const { audio, timestamps } = await collectSpeech(
-      streamSpeech(request, { callerId: 'test', accountId: 'test' }, new AbortController().signal),
-    );
+    const text = 'No. Maybe. Never. Now. More. Neither.';
+    const form = { output_format: 'pcm', timestamps: 'word', speaking_rate: rate };
+    const spoken = speechOf([{ ...flite, capabilities }]).whole({ voice_id: 'clara', text, ...form });
+    const { audio, timestamps } = await spoken;
     const heard = onsetsIn(new Int16Array(audio.buffer, audio.byteOffset, audio.length / 2), 24000);
     const reported = timestamps.flatMap(({ words }) => words.map(({ startSeconds }) => startSeconds));
     expect([reported.length, heard.length]).toEqual([6, 6]);

@@ -2,15 +2,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { noTexts } from '../../src/library/voices/voice-rows.ts';
 import { Failure } from '../../src/platform/errors.ts';
-import { Schedule } from '../../src/speech/schedule.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
-import { createSpeech } from '../../src/speech/synthesize.ts';
-import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
-import { collect, sentence } from './open-speech.ts';
-import { parseSpeechRequest } from './parse-request.ts';
+import { collect, sentence, speechOf } from './open-speech.ts';
 
-const never = new AbortController().signal;
 const lost = new Failure('engine_unavailable', { retryAfterSeconds: 0 }, new Error('gone'));
 
 function openPair(asked: Partial<StoredVoice> = {}) {
@@ -31,14 +26,11 @@ function openPair(asked: Partial<StoredVoice> = {}) {
     ended: ending.signal,
     ...asked,
   };
-  const voices = createVoices([first, second], { stored: new StoredVoices([ada]) });
-  const speech = createSpeech({ voices, schedule: new Schedule({ speakingMax: 200, waitingMax: 0 }) });
-  const stream = (fields: object = {}) =>
-    speech.streamSpeech(parseSpeechRequest({ voice_id: 'ada', text: 'One two three.', ...fields }), caller, never);
+  const { voices, speech, stream: streamOf } = speechOf([first, second], { stored: new StoredVoices([ada]) });
+  const stream = (fields: object = {}) => streamOf({ voice_id: 'ada', text: 'One two three.', ...fields });
   const restMs = () => speech.restMs(voices.find('first-low').bindings[0]!);
   return { first, second, restMs, stream, ending };
 }
-const caller = { callerId: 'test', accountId: 'test' };
 const speakerOf = (events: Awaited<ReturnType<typeof collect>>) =>
   events.flatMap((event) => (event.type === 'info' ? [event.speaker.engine, event.voice.voiceId] : []));
 

@@ -4,12 +4,8 @@ import { measureLoudness } from '../../src/audio/loudness.ts';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
-import { Schedule } from '../../src/speech/schedule.ts';
-import { createSpeech } from '../../src/speech/synthesize.ts';
-import { createVoices } from '../../src/speech/voice.ts';
 import { isInstalled } from '../programs.ts';
-import { collect, joined, samplesOf } from './open-speech.ts';
-import { parseSpeechRequest } from './parse-request.ts';
+import { collect, joined, samplesOf, speechOf } from './open-speech.ts';
 
 const sampleRateHz = 24_000;
 const english = 'The train to the north leaves at nine from platform four. Please take all your belongings with you.';
@@ -20,10 +16,7 @@ const german = 'Der Zug nach Norden fährt um neun Uhr von Gleis vier. Bitte neh
 describe.skipIf(!isInstalled('espeak-ng'))('voices of two engines in one text', async () => {
   const espeak = await openEspeakNg();
   const engines: Engine[] = [await openFlite({ threads: 1 }), ...(espeak ? [espeak] : [])];
-  const speech = createSpeech({
-    voices: createVoices(engines),
-    schedule: new Schedule({ speakingMax: 1, waitingMax: 0 }),
-  });
+  const { stream } = speechOf(engines);
   afterAll(async () => {
     for (const engine of engines) await engine.close();
   });
@@ -31,10 +24,7 @@ describe.skipIf(!isInstalled('espeak-ng'))('voices of two engines in one text', 
   /** Returns the audio, and the position at which each voice after the first begins. */
   const speak = async (voice_id: string, body: string) => {
     const fields = { voice_id, language_code: 'en', sample_rate: sampleRateHz, output_format: 'pcm' };
-    const request = parseSpeechRequest({ ...fields, ssml: `<speak>${body}</speak>` });
-    const events = await collect(
-      speech.streamSpeech(request, { callerId: 'test', accountId: 'test' }, new AbortController().signal),
-    );
+    const events = await collect(stream({ ...fields, ssml: `<speak>${body}</speak>` }));
     const changes = events.flatMap((event) =>
       event.type === 'mark' ? [Math.round(event.seconds * sampleRateHz)] : [],
     );

@@ -3,29 +3,22 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { Failure } from '../../src/platform/errors.ts';
-import { Schedule } from '../../src/speech/schedule.ts';
-import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
-import { createVoices } from '../../src/speech/voice.ts';
 import { oddTexts } from '../conformance/odd-texts.ts';
-import { collectSpeech } from './collect-speech.ts';
-import { parseSpeechRequest } from './parse-request.ts';
+import { speechOf } from './open-speech.ts';
 
 let flite: Awaited<ReturnType<typeof openFlite>>;
-let speech: Speech;
+let speech: ReturnType<typeof speechOf>;
 beforeAll(async () => {
   flite = await openFlite({ threads: 2 });
-  speech = createSpeech({ voices: createVoices([flite]), schedule: new Schedule({ speakingMax: 8, waitingMax: 0 }) });
+  speech = speechOf([flite]);
 });
 afterAll(() => flite.close());
 
 /** "spoken", "silence", or the reason for the refusal. */
 async function outcomeOf(text: string): Promise<string> {
   try {
-    const fields = { voice_id: 'otto', text, sample_rate: 24000, output_format: 'pcm', speaking_rate: 4 };
-    const request = parseSpeechRequest(fields);
-    const { info, audio, seconds } = await collectSpeech(
-      speech.streamSpeech(request, { callerId: 'test', accountId: 'test' }, new AbortController().signal),
-    );
+    const fields = { voice_id: 'otto', text, output_format: 'pcm', speaking_rate: 4 };
+    const { info, audio, seconds } = await speech.whole(fields);
     expect(seconds).toBeLessThan(1500);
     const isHeard = new Int16Array(new Uint8Array(audio).buffer).some((sample) => Math.abs(sample) > 300);
     expect(isHeard).toBe(!info.warnings.includes('nothing_spoken'));

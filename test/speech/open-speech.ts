@@ -1,5 +1,7 @@
-// Opens speech with the tone engine for tests, with common requests and checks.
+// Opens speech with engines for tests, with common requests and checks.
 import { onTestFinished } from 'vitest';
+import type { Caller } from '../../src/accounts/keys/caller.ts';
+import type { Engine } from '../../src/engines/engine.ts';
 import { Schedule } from '../../src/speech/schedule.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
 import type { StoredVoices } from '../../src/speech/stored-voices.ts';
@@ -18,18 +20,25 @@ export interface SpeechSources {
   lexicons?: Lexicons;
 }
 
+/** Opens speech with these engines, which the test closes. */
+export function speechOf(engines: readonly Engine[], sources: SpeechSources = {}) {
+  const schedule = new Schedule({ speakingMax: 200, waitingMax: 200 });
+  const voices = createVoices(engines, sources);
+  const speech = createSpeech({ voices, lexicons: sources.lexicons, schedule });
+  const stream = (fields: object, signal = never, by: Caller = caller) =>
+    speech.streamSpeech(parseSpeechRequest({ sample_rate: 24000, ...fields }), by, signal);
+  const whole = (fields: object, signal = never) => collectSpeech(stream(fields, signal));
+  return { speech, voices, schedule, stream, whole };
+}
+
+/** Opens speech with the tone engine. */
 export function openSpeech(options: ToneOptions = {}, sources: SpeechSources = {}) {
   const tone = openTone(options);
-  const schedule = new Schedule({ speakingMax: 100, waitingMax: 0 });
-  const speech = createSpeech({ voices: createVoices([tone], sources), lexicons: sources.lexicons, schedule });
   onTestFinished(() => tone.close());
-  const stream = (fields: object, signal = never) =>
-    speech.streamSpeech(parseSpeechRequest({ voice_id: 'tone-low', sample_rate: 24000, ...fields }), caller, signal);
-  const whole = (fields: object, signal = never) =>
-    collectSpeech(
-      speech.streamSpeech(parseSpeechRequest({ voice_id: 'tone-low', sample_rate: 24000, ...fields }), caller, signal),
-    );
-  return { tone, schedule, stream, whole };
+  const opened = speechOf([tone], sources);
+  const stream = (fields: object, signal = never) => opened.stream({ voice_id: 'tone-low', ...fields }, signal);
+  const whole = (fields: object, signal = never) => opened.whole({ voice_id: 'tone-low', ...fields }, signal);
+  return { tone, schedule: opened.schedule, stream, whole };
 }
 
 export const streaming = (...text_chunks: string[]) => ({ method: 'streaming', text_chunks });

@@ -4,23 +4,18 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Caller } from '../../src/accounts/keys/caller.ts';
 import { noTexts } from '../../src/library/voices/voice-rows.ts';
 import { Failure } from '../../src/platform/errors.ts';
-import { Schedule } from '../../src/speech/schedule.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
-import { createSpeech } from '../../src/speech/synthesize.ts';
-import { createVoices } from '../../src/speech/voice.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
-import { collect, joined, samplesOf } from './open-speech.ts';
-import { parseSpeechRequest } from './parse-request.ts';
+import { collect, joined, samplesOf, speechOf } from './open-speech.ts';
 
 function open(kept: readonly StoredVoice[] = [], other: ToneOptions = {}, first: ToneOptions = {}) {
   const tone = openTone({ sampleRateHz: 16_000, ...first });
   const bell = openTone({ name: 'bell', sampleRateHz: 22_050, ...other });
   for (const each of [tone, bell]) onTestFinished(() => each.close());
-  const voices = createVoices([tone, bell], { stored: new StoredVoices(kept) });
-  const speech = createSpeech({ voices, schedule: new Schedule({ speakingMax: 9, waitingMax: 0 }) });
-  const stream = (body: string, caller: Caller = { callerId: 'test', accountId: 'test' }) => {
-    const fields = { voice_id: 'tone-low', sample_rate: 24_000, output_format: 'pcm', ssml: `<speak>${body}</speak>` };
-    return speech.streamSpeech(parseSpeechRequest(fields), caller, new AbortController().signal);
+  const speech = speechOf([tone, bell], { stored: new StoredVoices(kept) });
+  const stream = (body: string, caller?: Caller) => {
+    const fields = { voice_id: 'tone-low', output_format: 'pcm', ssml: `<speak>${body}</speak>` };
+    return speech.stream(fields, undefined, caller);
   };
   return { tone, bell, stream };
 }

@@ -4,19 +4,13 @@ import type { Engine } from '../../src/engines/engine.ts';
 import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { Failure } from '../../src/platform/errors.ts';
-import { Schedule } from '../../src/speech/schedule.ts';
-import { createSpeech } from '../../src/speech/synthesize.ts';
-import { createVoices } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
 import { isInstalled } from '../programs.ts';
-import { parseSpeechRequest } from './parse-request.ts';
+import { speechOf } from './open-speech.ts';
 
 const espeak = isInstalled('espeak-ng') ? await openEspeakNg() : undefined;
 const engines: Engine[] = [await openFlite({ threads: 1 }), openTone(), ...(espeak ? [espeak] : [])];
-const speech = createSpeech({
-  voices: createVoices(engines),
-  schedule: new Schedule({ speakingMax: 1, waitingMax: 0 }),
-});
+const { stream } = speechOf(engines);
 afterAll(async () => {
   for (const engine of engines) await engine.close();
 });
@@ -42,20 +36,9 @@ async function speak(voiceId: string, other: string, document: string): Promise<
   const isWhole = /^<(?:\?xml|speak|talk)/.test(document);
   const named = document.replaceAll('OTHER', other).replaceAll('OWN', voiceId);
   const ssml = isWhole ? named : `<speak version="1.1" xml:lang="en">${named}</speak>`;
-  const fields = {
-    voice_id: voiceId,
-    language_code: 'en',
-    output_format: 'pcm',
-    sample_rate: 24_000,
-    timestamps: 'word',
-  };
-  const request = parseSpeechRequest({ ...fields, ssml });
+  const fields = { voice_id: voiceId, language_code: 'en', output_format: 'pcm', timestamps: 'word', ssml };
   const heard: Heard = { seconds: 0, words: [], marks: [], warnings: [] };
-  for await (const event of speech.streamSpeech(
-    request,
-    { callerId: 'test', accountId: 'test' },
-    new AbortController().signal,
-  )) {
+  for await (const event of stream(fields)) {
     if (event.type === 'info') heard.warnings = event.warnings;
     else if (event.type === 'timestamps') heard.words.push(...event.words.map(({ text }) => text));
     else if (event.type === 'mark') heard.marks.push(`${event.kind} ${event.name}`);

@@ -12,13 +12,9 @@ import { openEspeakNg } from '../../src/engines/espeak-ng/espeak-ng.ts';
 import { openFlite, stockSpeakers } from '../../src/engines/flite/flite.ts';
 import { atOnce } from '../../src/platform/runtime/steps.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
-import { Schedule } from '../../src/speech/schedule.ts';
-import { createSpeech, type Speech } from '../../src/speech/synthesize.ts';
-import { createVoices } from '../../src/speech/voice.ts';
 import { isInstalled } from '../programs.ts';
 import { sentences } from '../sentences.ts';
-import { collectSpeech } from './collect-speech.ts';
-import { joined, samplesOf } from './open-speech.ts';
+import { joined, samplesOf, speechOf } from './open-speech.ts';
 import { parseSpeechRequest } from './parse-request.ts';
 import { findGaps } from './silences.ts';
 
@@ -43,24 +39,20 @@ const texts = [
 ];
 
 let engines: Engine[];
-let speech: Speech;
+let opened: ReturnType<typeof speechOf>;
 beforeAll(async () => {
   const espeak = hasEspeak ? await openEspeakNg() : undefined;
   engines = [await openFlite({ threads: 2 }), ...(espeak ? [espeak] : [])];
-  speech = createSpeech({
-    voices: createVoices(engines),
-    schedule: new Schedule({ speakingMax: 100, waitingMax: 100 }),
-  });
+  opened = speechOf(engines);
 });
 afterAll(() => Promise.all(engines.map((engine) => engine.close())));
 
-const say = (fields: object) =>
-  collectSpeech(speech.streamSpeech(parseSpeechRequest({ ...pcm, ...fields }), caller, never));
+const say = (fields: object) => opened.whole({ ...pcm, ...fields });
 
 /** A turn whose parts end at the given places. */
 async function sayLive(voice_id: string, parts: readonly string[]): Promise<Buffer> {
   const start = parseSpeechRequest({ ...pcm, voice_id, text: 'a', markup: 'pauses' });
-  const planned = await speech.plan({ ...start, texts: [], timestamps: true }, caller);
+  const planned = await opened.speech.plan({ ...start, texts: [], timestamps: true }, caller);
   const text = new LiveText('en', 'pauses');
   const place = { take: async () => {}, rest: () => {} };
   for (const part of parts) {
@@ -68,7 +60,7 @@ async function sayLive(voice_id: string, parts: readonly string[]): Promise<Buff
     text.pause();
   }
   text.end();
-  return joined(await Array.fromAsync(speech.speakTurn(planned, text, { caller, signal: never, place })));
+  return joined(await Array.fromAsync(opened.speech.speakTurn(planned, text, { caller, signal: never, place })));
 }
 
 /** Seconds of silence before the first sound, and after the last. */
