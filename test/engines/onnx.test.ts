@@ -12,6 +12,7 @@ import { engineConformance } from '../conformance/engine.ts';
 import { isLoud, naturalConformance, openSpeaking, sentence } from '../conformance/natural-voice.ts';
 import { newFolder } from '../new-folder.ts';
 import { fetchVoice } from './fetched-voice.ts';
+import { segmentOf } from './open-guard.ts';
 
 const dataDir = newFolder(afterAll);
 const signal = new AbortController().signal;
@@ -101,9 +102,7 @@ describe('a natural voice', { timeout: importMsMax }, () => {
     cpSync(join(dataDir, 'models'), join(other, 'models'), { recursive: true });
     truncateSync(join(other, 'models/hibari/model.onnx'), 1_000_000);
     const damaged = (await openOnnx({ dataDir: other, workers: 1 }))!;
-    const voice = damaged.voices[0]!;
-    const segment = { voice, text: 'One.', languageCode: 'en-US', speakingRate: 1, timings: false, urgent: true };
-    await expect(Array.fromAsync(damaged.speak(segment, signal))).rejects.toBeInstanceOf(Failure);
+    await expect(Array.fromAsync(damaged.speak(segmentOf(damaged), signal))).rejects.toBeInstanceOf(Failure);
     await damaged.close();
     const report = await onnx.inspect({}, other);
     expect(report).toMatchObject({ state: 'broken' });

@@ -11,7 +11,7 @@ import { importModel } from '../../src/engines/sherpa-onnx/sherpa-onnx.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { newFolder } from '../new-folder.ts';
-import { joinPcm, openGuards } from './open-guard.ts';
+import { joinPcm, openGuards, segmentOf } from './open-guard.ts';
 import { hummed, makeTinySupertonic } from './tiny-supertonic.ts';
 
 const folder = newFolder(afterAll);
@@ -47,7 +47,7 @@ describe('blended voices', { timeout: 120_000 }, () => {
     onTestFinished(() => engine.close());
     const guard = openGuards()(engine);
     const say = async (voice: Voice, more: Partial<Segment> = {}) => {
-      const segment = { voice, text, languageCode: 'en', speakingRate: 1, timings: false, urgent: true, ...more };
+      const segment = segmentOf(engine, { voice, text, ...more });
       const pieces = await Array.fromAsync(guard.speak(segment, 'caller', new AbortController().signal));
       return joinPcm(pieces);
     };

@@ -1,20 +1,16 @@
 // Tests that faults in the audio of a segment are found before it is sent: the segment is repeated once, and a second
 // fault ends the request. Good audio is never considered faulty.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Engine, EngineCapabilities, Segment, SpokenPcm } from '../../src/engines/engine.ts';
+import type { Engine, EngineCapabilities, SpokenPcm } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { createSoundCheck } from '../../src/engines/sound-check.ts';
 import { isLongRun } from '../long/run-length.ts';
 import { noteMetrics } from '../platform/telemetry/noted-metrics.ts';
 import { sentences } from '../sentences.ts';
-import { joinPcm, openGuard } from './open-guard.ts';
+import { joinPcm, openGuard, segmentOf } from './open-guard.ts';
 import { openTone, type ToneFault, type ToneTrouble } from './tone-engine.ts';
 
 const { signal } = new AbortController();
-const segmentOf = (engine: Engine, text: string, more: Partial<Segment> = {}): Segment => ({
-  ...{ voice: engine.voices[0]!, text, languageCode: 'en', speakingRate: 1, timings: false, urgent: true },
-  ...more,
-});
 const count = isLongRun ? 100 : 20;
 const textOf = (n: number): string => `${sentences[n % sentences.length]} ${sentences[(n * 7 + 3) % sentences.length]}`;
 
@@ -24,7 +20,7 @@ async function hear(trouble: ToneTrouble, text: string) {
   const heard: SpokenPcm[] = [];
   let failure: unknown;
   try {
-    for await (const piece of openGuard(tone).speak(segmentOf(tone, text), 'caller', signal)) heard.push(piece);
+    for await (const piece of openGuard(tone).speak(segmentOf(tone, { text }), 'caller', signal)) heard.push(piece);
   } catch (error) {
     failure = error;
   }
@@ -85,14 +81,14 @@ describe('faults of an engine that sends a segment as it speaks it', { timeout: 
 
   test('the segment is spoken again from another seed', async () => {
     const tone = openTone({ trouble: { fault: 'silent' } });
-    const speaking = openGuard(tone).speak(segmentOf(tone, textOf(1), { seed: 2 ** 32 - 1 }), 'caller', signal);
+    const speaking = openGuard(tone).speak(segmentOf(tone, { text: textOf(1), seed: 2 ** 32 - 1 }), 'caller', signal);
     await expect(Array.fromAsync(speaking)).rejects.toMatchObject({ reason: 'engine_error' });
     expect(tone.segments.map(({ seed }) => seed)).toEqual([2 ** 32 - 1, 0]);
   });
 
   test('its first sound waits for one further piece at most', () => {
     const tone = openTone();
-    const check = createSoundCheck(segmentOf(tone, textOf(2)));
+    const check = createSoundCheck(segmentOf(tone, { text: textOf(2) }));
     const loud = { samples: new Int16Array(1_600).fill(5_000), sampleRateHz: 16_000 };
     const quiet = { samples: new Int16Array(1_600), sampleRateHz: 16_000 };
     expect(check.add(quiet)).toEqual([]);
@@ -102,11 +98,11 @@ describe('faults of an engine that sends a segment as it speaks it', { timeout: 
     expect(check.add(loud)).toEqual([loud]);
     // A first piece that is long enough for the whole text is sent at once.
     const long = { samples: new Int16Array(64_000).fill(5_000), sampleRateHz: 16_000 };
-    expect(createSoundCheck(segmentOf(tone, textOf(2))).add(long)).toEqual([long]);
+    expect(createSoundCheck(segmentOf(tone, { text: textOf(2) })).add(long)).toEqual([long]);
     // So is one that will be followed by enough, as the engine knows.
     const begun = { ...loud, secondsLeft: 4 };
-    expect(createSoundCheck(segmentOf(tone, textOf(2))).add(begun)).toEqual([begun]);
-    const tooShort = createSoundCheck(segmentOf(tone, textOf(2)));
+    expect(createSoundCheck(segmentOf(tone, { text: textOf(2) })).add(begun)).toEqual([begun]);
+    const tooShort = createSoundCheck(segmentOf(tone, { text: textOf(2) }));
     expect(tooShort.add({ ...loud, secondsLeft: 0.1 })).toEqual([]);
     expect(() => tooShort.end()).toThrow();
   });
@@ -133,7 +129,7 @@ describe('no false alarm', () => {
       const voice = flite.voices[n % flite.voices.length]!;
       const speakingRate = rates[Math.floor(n / flite.voices.length) % rates.length]!;
       heard.add(`${voice.voiceId} ${speakingRate}`);
-      const segment = segmentOf(flite, sentences[n % sentences.length]!, { voice, speakingRate });
+      const segment = segmentOf(flite, { text: sentences[n % sentences.length]!, voice, speakingRate });
       await Array.fromAsync(guard.speak(segment, 'caller', signal)).catch(() => alarms++);
     }
     expect(alarms).toBe(0);
@@ -153,7 +149,7 @@ describe('no false alarm', () => {
       '天还没亮',
       'OK OK OK',
     ]) {
-      await Array.fromAsync(openGuard(tone).speak(segmentOf(tone, text), 'caller', signal));
+      await Array.fromAsync(openGuard(tone).speak(segmentOf(tone, { text }), 'caller', signal));
     }
   });
 });

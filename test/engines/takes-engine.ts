@@ -2,7 +2,8 @@
 // last take is sent from then on. The takes are flite's speech, whole or with a fault.
 import type { Engine, EngineCapabilities, Segment } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
-import { join, type Pcm } from '../../src/platform/pcm.ts';
+import { join, joinPcm, type Pcm } from '../../src/platform/pcm.ts';
+import { segmentOf } from './open-guard.ts';
 import { openTone } from './tone-engine.ts';
 
 export type TakeFault = 'cut_off' | 'held_sound' | 'silence' | 'repeated';
@@ -13,20 +14,8 @@ export async function speakFlite(texts: readonly string[]): Promise<Pcm[]> {
   const spoken: Pcm[] = [];
   try {
     for (const text of texts) {
-      const segment = {
-        voice: flite.voices[0]!,
-        text,
-        languageCode: 'en',
-        speakingRate: 1,
-        timings: false,
-        urgent: true,
-      };
-      const pieces = await Array.fromAsync(flite.speak(segment, new AbortController().signal));
-      const samples = join(
-        Int16Array,
-        pieces.map((piece) => piece.samples),
-      );
-      spoken.push({ samples, sampleRateHz: pieces[0]!.sampleRateHz });
+      const pieces = await Array.fromAsync(flite.speak(segmentOf(flite, { text }), new AbortController().signal));
+      spoken.push(joinPcm(pieces)!);
     }
   } finally {
     await flite.close();

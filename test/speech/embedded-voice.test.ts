@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Engine } from '../../src/engines/engine.ts';
 import { openFlite } from '../../src/engines/flite/flite.ts';
 import { join } from '../../src/platform/pcm.ts';
+import { segmentOf } from '../engines/open-guard.ts';
 import { speechOf } from './open-speech.ts';
 import { findGaps } from './silences.ts';
 
@@ -32,7 +33,7 @@ test('the pause of a sentence is left as the engine makes it', async () => {
   const voice = flite.voices.find(({ voiceId }) => voiceId === 'fergus')!;
   const raw: Int16Array[] = [];
   for (const text of two) {
-    const segment = { voice, text, languageCode: 'en', speakingRate: 1, timings: false, urgent: false };
+    const segment = segmentOf(flite, { voice, text });
     for await (const { samples } of flite.speak(segment, new AbortController().signal)) raw.push(samples);
   }
   const { audio } = await say({ method: 'streaming', text_chunks: two, voice_id: 'fergus' });
