@@ -18,8 +18,7 @@ import { BlendedVoices } from './blended-voices.ts';
 import type { Model } from './model.ts';
 import { modelsFolder, readModels } from './model-folder.ts';
 import { ModelPool, type ModelPoolOptions } from './model-pool.ts';
-import type { SpokenBy } from './model-request.ts';
-import { toModelText } from './model-request.ts';
+import { type SpokenBy, toModelText } from './model-request.ts';
 import { memoryBytesOf } from './model-voices.ts';
 import { type FoundVoice, type ModelChange, OfferedModels } from './offered-models.ts';
 import { createZeroShotCloning, parseReference } from './reference.ts';
@@ -66,7 +65,7 @@ export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engi
     onLoad,
     ...(options.onStart && { onStart: options.onStart }),
   });
-  const { models, blends } = createModels(options, pool, () => void list?.refresh());
+  const { models, blends } = createModels(options, pool);
   let list: Awaited<ReturnType<typeof openVoiceList>> | undefined;
   const warnOnce = createLibraryWarning(dataDir, log);
   const lookAgain = () => void list?.refresh();
@@ -108,7 +107,7 @@ export async function openSherpaEngine(options: SherpaOnnxOptions): Promise<Engi
 }
 
 /** The offered models and their blends: loaded and dropped as they change. */
-function createModels(options: SherpaOnnxOptions, pool: ModelPool, onChange: () => void) {
+function createModels(options: SherpaOnnxOptions, pool: ModelPool) {
   const { dataDir, steps, log = () => {} } = options;
   const setModels = () => pool.setModels([...models.current.map(({ model }) => model), ...blends.pages]);
   const blends = new BlendedVoices(setModels);
@@ -119,7 +118,6 @@ function createModels(options: SherpaOnnxOptions, pool: ModelPool, onChange: () 
       reportChange(change, log);
       blends.setModels(models.current);
       setModels();
-      onChange();
     },
   });
   return { models, blends };
