@@ -9,7 +9,7 @@ import { readContents } from './epub-contents.ts';
 import { type EpubPackage, readPackage } from './epub-package.ts';
 import { readEpubText, startsOfEpub } from './epub-text.ts';
 import { codeLeftOut } from './html-book.ts';
-import { findAll, parseMarkup } from './markup-tree.ts';
+import { findAll, findFirst, parseMarkup } from './markup-tree.ts';
 
 // Finds the cover picture of an EPUB in its package, on its cover page, or by file name.
 
@@ -104,9 +104,9 @@ async function checkUnprotected(archive: BookArchive): Promise<void> {
   if (path === undefined) return;
   const root = parseMarkup(decodeText(await archive.read(path)), 'xml');
   for (const data of findAll(root, 'encrypteddata')) {
-    const algorithm = [...findAll(data, 'encryptionmethod')][0]?.attributes.algorithm ?? '';
+    const algorithm = findFirst(data, 'encryptionmethod')?.attributes.algorithm ?? '';
     if (obfuscations.has(algorithm)) continue;
-    const targets = [...findAll(data, 'cipherreference')].map(({ attributes }) => attributes.uri ?? '');
+    const targets = findAll(data, 'cipherreference').map(({ attributes }) => attributes.uri ?? '');
     if (targets.length === 0 || targets.some((target) => protectedFile.test(target)))
       throw new BookFault(
         'encrypted',

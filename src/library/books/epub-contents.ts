@@ -31,12 +31,12 @@ export async function readContents(archive: BookArchive, { nav, ncx, guide }: Ep
 }
 
 function readNav(root: MarkupElement, path: string): EpubContents {
-  const navs = [...findAll(root, 'nav')];
+  const navs = findAll(root, 'nav');
   const typeOf = ({ attributes }: MarkupElement) => attributes['epub:type'] ?? attributes.role ?? '';
   const toc =
     navs.find((nav) => /(?:^|\s)(?:doc-)?toc(?:\s|$)/.test(typeOf(nav))) ?? navs.find((nav) => typeOf(nav) === '');
   const marks = navs.find((nav) => /(?:^|\s)landmarks(?:\s|$)/.test(typeOf(nav)));
-  const landmarks = [...(marks ? findAll(marks, 'a') : [])].flatMap(({ attributes }) => {
+  const landmarks = (marks ? findAll(marks, 'a') : []).flatMap(({ attributes }) => {
     const to = resolveReference(path, attributes.href ?? '');
     return to ? [{ ...to, type: attributes['epub:type'] ?? '' }] : [];
   });

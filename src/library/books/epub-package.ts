@@ -34,7 +34,7 @@ export interface EpubPackage {
 export async function readPackage(archive: BookArchive): Promise<EpubPackage> {
   const path = await findPackage(archive);
   const root = parseMarkup(decodeText(await archive.read(path)), 'xml');
-  const items = [...findAll(root, 'item')].flatMap((element) => toItem(path, element));
+  const items = findAll(root, 'item').flatMap((element) => toItem(path, element));
   const byId = new Map(items.map((item) => [item.id, item]));
   const spine = findFirst(root, 'spine');
   const ordered = new Map<EpubItem, boolean>();
@@ -51,7 +51,7 @@ export async function readPackage(archive: BookArchive): Promise<EpubPackage> {
     ncx: byId.get(spine?.attributes.toc ?? '') ?? items.find(isNcx) ?? items.find((item) => /\.ncx$/i.test(item.path)),
     nav: items.find(({ properties }) => /(?:^|\s)nav(?:\s|$)/.test(properties)),
     coverId: metaOf(root, 'cover'),
-    guide: [...(guide ? findAll(guide, 'reference') : [])].flatMap(({ attributes }) => {
+    guide: (guide ? findAll(guide, 'reference') : []).flatMap(({ attributes }) => {
       const to = resolveReference(path, attributes.href ?? '');
       return to ? [{ ...to, type: attributes.type ?? '' }] : [];
     }),
@@ -85,10 +85,10 @@ function toItem(from: string, { attributes }: MarkupElement): EpubItem[] {
 }
 
 const metaOf = (root: MarkupElement, name: string): string =>
-  [...findAll(root, 'meta')].find(({ attributes }) => attributes.name === name)?.attributes.content ?? '';
+  findAll(root, 'meta').find(({ attributes }) => attributes.name === name)?.attributes.content ?? '';
 
 function readMetadata(root: MarkupElement): Pick<EpubPackage, 'title' | 'author' | 'language' | 'metadata'> {
-  const all = (name: string) => [...findAll(root, name)];
+  const all = (name: string) => findAll(root, name);
   const first = (name: string) => textIn(all(name).find((element) => textIn(element) !== ''));
   const creators = all('creator').filter((creator) => textIn(creator) !== '');
   const roles = refinedRoles(root);
@@ -125,7 +125,7 @@ function refinedRoles(root: MarkupElement): ReadonlyMap<string, string> {
 }
 
 const propertyOf = (root: MarkupElement, property: string): string =>
-  textIn([...findAll(root, 'meta')].find(({ attributes }) => attributes.property === property));
+  textIn(findAll(root, 'meta').find(({ attributes }) => attributes.property === property));
 
 /** Removes tags, because a description often contains escaped markup. */
 const withoutTags = (text: string): string =>

@@ -39,14 +39,18 @@ export function parseMarkup(source: string, kind: 'xml' | 'xhtml'): MarkupElemen
 }
 
 /** All descendants with this name, in document order. */
-export function* findAll(element: MarkupElement, name: string): Generator<MarkupElement> {
-  for (const child of element.children) {
-    if (child.name === name) yield child;
-    yield* findAll(child, name);
-  }
+export function findAll(element: MarkupElement, name: string): MarkupElement[] {
+  const found: MarkupElement[] = [];
+  const search = ({ children }: MarkupElement) => {
+    for (const child of children) {
+      if (child.name === name) found.push(child);
+      search(child);
+    }
+  };
+  search(element);
+  return found;
 }
 
-export const findFirst = (element: MarkupElement, name: string): MarkupElement | undefined =>
-  findAll(element, name).next().value ?? undefined;
+export const findFirst = (element: MarkupElement, name: string): MarkupElement | undefined => findAll(element, name)[0];
 
 export const textIn = (element: MarkupElement | undefined): string => (element?.text ?? '').replace(/\s+/g, ' ').trim();
