@@ -13,7 +13,7 @@ import { type Answer, get, unreachable } from './http-get.ts';
 import type { Build } from './model-table.ts';
 
 /** Minimum amount of data in each time window. */
-export interface LeastRate {
+interface LeastRate {
   windowMs: number;
   windowBytesMin: number;
 }
