@@ -31,3 +31,6 @@ export function isSpokenBy({ languageCodes }: { languageCodes: readonly string[]
     return code === wanted || wanted.startsWith(`${code}-`) || code.startsWith(`${wanted}-`);
   });
 }
+
+/** The primary language of a BCP-47 code in lower case, without script and region. */
+export const languageOf = (code: string): string => code.toLowerCase().split('-', 1)[0]!;

@@ -3,6 +3,7 @@
 // the thresholds. Languages stated in markup are kept.
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
+import { languageOf } from '../platform/language-code.ts';
 import { fitScripts, type MarkedText, splitRuns } from '../text.ts';
 import type { Cast, CastVoice } from './cast.ts';
 import { autoLanguage } from './fields.ts';
@@ -81,9 +82,6 @@ function load(): Detector {
   detector = (createRequire(import.meta.url)(path) as { eld: Detector }).eld;
   return detector;
 }
-
-/** The primary language of a BCP-47 code, without script and region. */
-const languageOf = (code: string): string => code.toLowerCase().split('-', 1)[0]!;
 
 /**
  * Scores for the languages, in the same order; undefined for a language that is not written in the sentence's script.

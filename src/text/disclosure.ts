@@ -1,5 +1,6 @@
 // Sentences that disclose that a voice is synthetic, in the language of the voice.
 import { Failure } from '../platform/errors.ts';
+import { languageOf } from '../platform/language-code.ts';
 import { matchAt } from './rule.ts';
 import { isSsml, prologEnd } from './ssml.ts';
 
@@ -38,7 +39,7 @@ zh 这是合成的语音。`
 
 /** The disclosure in a language. Throws a Failure for a language without a disclosure. */
 export function disclosureIn(languageCode: string): string {
-  const sentence = sentences.get(languageCode.toLowerCase().split('-')[0]!);
+  const sentence = sentences.get(languageOf(languageCode));
   if (sentence) return sentence;
   const message = `is not available in ${languageCode}; the available languages are ${[...sentences.keys()].join(', ')}`;
   throw new Failure('invalid_request', { details: [{ field: 'disclosure', reason: 'unsupported_language', message }] });

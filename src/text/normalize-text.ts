@@ -2,6 +2,7 @@
 // engines that need it, numbers, symbols and abbreviations become words (verbalize-by-table.ts). Every letter and digit
 // outside markup is in a token. To add a language, add a table (language-table.ts).
 
+import { languageOf } from '../platform/language-code.ts';
 import { cleanText } from './clean-text.ts';
 import { type Replacement, replaceIn } from './flat-text.ts';
 import { hasTable } from './language-table.ts';
@@ -16,7 +17,7 @@ type Reader = (text: string, tokens: readonly Token[], languageCode: string) => 
 
 /** The reader of a language; undefined if the language has no table. */
 const readerOf = (languageCode: string): Reader | undefined =>
-  hasTable(languageCode.toLowerCase().split('-', 1)[0]!) ? readByTable : undefined;
+  hasTable(languageOf(languageCode)) ? readByTable : undefined;
 
 /** Number of words at the end of a text that are read with its last word. */
 const readTokensMax = 6;

@@ -3,6 +3,7 @@
 // a table is split only at punctuation. How long the pauses last is decided in speech/request-sound.ts.
 
 import { toRows } from '../platform/keyed-rows.ts';
+import { languageOf } from '../platform/language-code.ts';
 import { type AbbreviationRows, hasTable, type LanguageTable, readTable } from './language-table.ts';
 import { type Rule, rule, textAfter, wordBefore, wordSet } from './rule.ts';
 
@@ -56,7 +57,7 @@ const phrasings = new Map<string, Phrasing>();
 const phrasingWithoutTable = toPhrasing({});
 
 export function phrasingOf(languageCode: string): Phrasing {
-  const language = languageCode.toLowerCase().split('-', 1)[0]!;
+  const language = languageOf(languageCode);
   if (!hasTable(language)) return phrasingWithoutTable;
   let phrasing = phrasings.get(language);
   if (!phrasing) {
