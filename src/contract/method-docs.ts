@@ -1,10 +1,9 @@
 // Describes one REST endpoint for OpenAPI 3.1, from the descriptor of its RPC. Parameters and bodies come from fields,
 // limits from rules, descriptions from comments, examples from options. The whole document is made in
 // transports/http/docs/openapi-document.ts.
-import { type DescField, type DescMessage, type DescMethod, getOption, ScalarType } from '@bufbuild/protobuf';
+import { type DescField, type DescMessage, type DescMethod, ScalarType } from '@bufbuild/protobuf';
 import type { FieldRules } from '../../gen/buf/validate/validate_pb.ts';
 import { protoReference } from '../../gen/sonant/v1/reference.ts';
-import { rest, rest_service } from '../../gen/sonant/v1/rest_pb.ts';
 import {
   allowedNames,
   type Endpoint,
@@ -16,6 +15,8 @@ import {
   type Member,
   membersOf,
   restOf,
+  restOfMethod,
+  restOfService,
   rulesOf,
 } from './schema.ts';
 
@@ -37,7 +38,7 @@ interface MethodDocs {
   description: string;
   scopes: readonly string[];
   parameters?: readonly Parameter[];
-  body?: { schema?: Schema; examples: Readonly<Record<string, unknown>>; isOptional?: true };
+  body: { schema?: Schema; examples: Readonly<Record<string, unknown>>; isOptional?: true } | undefined;
   answers: Readonly<Record<number, unknown>>;
   failures: readonly string[];
   bearer?: string;
@@ -47,7 +48,7 @@ interface MethodDocs {
 type Side = 'request' | 'response' | 'event';
 
 export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: readonly string[]): MethodDocs {
-  const options = getOption(method, rest);
+  const options = restOfMethod(method);
   const { inPath, body, file, verb, binding } = endpoint;
   const hasQuery = verb === 'GET' || file !== undefined;
   const query = membersOf(method.input).filter(({ field }) => hasQuery && field !== body && !inPath.includes(field));
@@ -59,17 +60,15 @@ export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: r
   ];
   return {
     id: binding?.id || method.localName,
-    tag: getOption(method.parent, rest_service).tag,
+    tag: restOfService(method.parent).tag,
     summary: binding?.summary || options.summary || toWords(method.name),
     description: binding?.description || options.description || firstParagraph(commentOf(method.name)),
     scopes,
     ...(parameters.length > 0 && { parameters }),
     // These members are getters, so that they are computed only for the OpenAPI document.
-    ...(body && {
-      get body() {
-        return toBody(method, endpoint);
-      },
-    }),
+    get body() {
+      return body && toBody(method, endpoint);
+    },
     get answers() {
       return toAnswers(method, endpoint);
     },
@@ -174,8 +173,8 @@ function withNull(schema: Schema): Schema {
 
 function toAnswers(method: DescMethod, { responseBody }: Endpoint): Readonly<Record<number, unknown>> {
   if (method.methodKind === 'server_streaming') return toEventAnswers(method, responseBody);
-  const { status, location, noStore, doneField } = getOption(method, rest);
-  const isUncached = noStore || getOption(method.parent, rest_service).guarded;
+  const { status, location, noStore, doneField } = restOfMethod(method);
+  const isUncached = noStore || restOfService(method.parent).guarded;
   const headers = [
     ...method.output.fields.flatMap((field) => restOf(field).header || []),
     ...(isUncached ? ['Cache-Control'] : []),

@@ -4,6 +4,7 @@ import {
   type DescField,
   type DescMessage,
   type DescMethod,
+  type DescService,
   getOption,
   ScalarType,
 } from '@bufbuild/protobuf';
@@ -16,6 +17,7 @@ import {
   type RestField,
   rest_field,
   rest_name,
+  rest_service,
   rest as restOption,
 } from '../../gen/sonant/v1/rest_pb.ts';
 import { oncePer } from '../platform/runtime/once-per.ts';
@@ -39,7 +41,7 @@ export interface Endpoint {
 /** Returns the REST endpoints of an RPC, the main endpoint first, or an empty list if the RPC has no annotation. */
 export function endpointsOf(method: DescMethod): readonly Endpoint[] {
   const rule = getOption(method, http);
-  const { additional } = getOption(method, restOption);
+  const { additional } = restOfMethod(method);
   return [rule, ...rule.additionalBindings].flatMap((each, i) => {
     const endpoint = toEndpoint(method, each);
     return endpoint ? { ...endpoint, binding: i === 0 ? undefined : additional[i - 1] } : [];
@@ -74,8 +76,11 @@ export const isOurs = ({ typeName }: DescMessage): boolean => typeName.startsWit
 /** Whether the message distinguishes an unset field from a default value. */
 export const hasPresence = ({ presence }: DescField): boolean => presence === FeatureSet_FieldPresence.EXPLICIT;
 
-export const rulesOf = (field: DescField): FieldRules => getOption(field, rulesOption);
-export const restOf = (field: DescField): RestField => getOption(field, rest_field);
+// Options are read once, because reading them takes long.
+export const rulesOf = oncePer((field: DescField): FieldRules => getOption(field, rulesOption));
+export const restOf = oncePer((field: DescField): RestField => getOption(field, rest_field));
+export const restOfMethod = oncePer((method: DescMethod) => getOption(method, restOption));
+export const restOfService = oncePer((service: DescService) => getOption(service, rest_service));
 
 /** A member of a JSON object. If `outer` is set, the member is a field of that nested message, which is inlined. */
 export interface Member {

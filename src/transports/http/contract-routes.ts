@@ -6,13 +6,11 @@ import {
   type DescMessage,
   type DescMethod,
   type DescService,
-  getOption,
   type Message,
   ScalarType,
 } from '@bufbuild/protobuf';
 import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import { rest, rest_field, rest_service } from '../../../gen/sonant/v1/rest_pb.ts';
 import { type Received, scopesOf } from '../../api.ts';
 import {
   documentMethod,
@@ -24,6 +22,9 @@ import {
   Reading,
   readMembers,
   readQuery,
+  restOf,
+  restOfMethod,
+  restOfService,
   toViolation,
   type UnknownField,
   writeMessage,
@@ -62,6 +63,8 @@ export function addContractRoutes<S extends DescService>(
         // All routes use the same parameter name, so that one path in the documents has all its methods.
         url: endpoint.path.replace(/\{\w+\}/, ':id'),
         handler: handle,
+        // A stream has no HEAD, because a request for it starts work.
+        exposeHeadRoute: method.methodKind !== 'server_streaming',
         ...documented(docs, tools.admission.admitTo(method), limits[name]),
       };
       if (endpoint.verb === 'GET' || endpoint.body) app.route(route);
@@ -72,8 +75,8 @@ export function addContractRoutes<S extends DescService>(
 
 /** The parts of an endpoint's route, for use in a hand-written route. */
 export function contractRoute(method: DescMethod, endpoint: Endpoint, { callRpc, isStrict, baseUrl }: RouteTools) {
-  const isGuarded = getOption(method.parent, rest_service).guarded;
-  const { nullResets } = getOption(method, rest);
+  const isGuarded = restOfService(method.parent).guarded;
+  const { nullResets } = restOfMethod(method);
   const read = createReader(method, endpoint, isStrict);
   const send = createSender(method, endpoint, baseUrl);
   const write = createEventWriter(method, endpoint);
@@ -112,12 +115,12 @@ interface Read {
 
 function createReader(method: DescMethod, { verb, inPath, body, file }: Endpoint, isStrictHere: boolean) {
   const { input } = method;
-  const { optionalBody, nullResets } = getOption(method, rest);
-  const isStrict = isStrictHere || getOption(method.parent, rest_service).guarded;
+  const { optionalBody, nullResets } = restOfMethod(method);
+  const isStrict = isStrictHere || restOfService(method.parent).guarded;
   const hasMask = input.fields.some(({ name }) => name === 'update_mask');
   const hasQuery = (verb === 'GET' && input.fields.length > inPath.length) || file !== undefined;
   const without = [...inPath, ...(file ? [file] : [])].map(({ name }) => name);
-  const inHeaders = input.fields.filter((field) => getOption(field, rest_field).header !== '');
+  const inHeaders = input.fields.filter((field) => restOf(field).header !== '');
 
   return (request: FastifyRequest): Read => {
     const message = create(input);
@@ -146,7 +149,7 @@ function createReader(method: DescMethod, { verb, inPath, body, file }: Endpoint
 
 /** Reads the header of a field. An invalid number counts as 0. */
 function headerOf({ headers }: FastifyRequest, field: DescField): string | bigint {
-  const value = headers[getOption(field, rest_field).header.toLowerCase()];
+  const value = headers[restOf(field).header.toLowerCase()];
   const text = typeof value === 'string' ? value : '';
   if (field.scalar === ScalarType.STRING) return text;
   return /^\d{1,15}$/.test(text) ? BigInt(text) : 0n;
@@ -160,8 +163,8 @@ type WriteEvent = (event: Readonly<Record<string, any>>) => Buffer;
  *     id: 17     event: job.chapter.done     data: {"type":"job.chapter.done","chapter":2,"job":{...}}
  */
 function createEventWriter({ output }: DescMethod, { responseBody }: Endpoint): WriteEvent {
-  const id = output.fields.find((field) => getOption(field, rest_field).eventId);
-  const typeField = output.fields.find((field) => getOption(field, rest_field).eventType);
+  const id = output.fields.find((field) => restOf(field).eventId);
+  const typeField = output.fields.find((field) => restOf(field).eventType);
   return (event) => {
     const type = typeField ? enumNames(typeField.enum!).toName(event[typeField.localName]) : responseBody?.name;
     const data = responseBody
@@ -215,13 +218,13 @@ async function* withFirst(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGen
 
 function createSender(method: DescMethod, { responseBody }: Endpoint, baseUrl: () => string) {
   const { output, parent } = method;
-  const { status, location, noStore, doneField } = getOption(method, rest);
-  const isUncached = noStore || getOption(parent, rest_service).guarded;
+  const { status, location, noStore, doneField } = restOfMethod(method);
+  const isUncached = noStore || restOfService(parent).guarded;
   const desc = responseBody?.message ?? output;
   const done = doneField === '' ? undefined : fieldOf(desc, doneField).localName;
   const code = status || (location === '' ? 200 : 201);
   const headers = output.fields
-    .map((field) => [getOption(field, rest_field).header, field.localName] as const)
+    .map((field) => [restOf(field).header, field.localName] as const)
     .filter(([name]) => name);
   return (
     reply: FastifyReply,

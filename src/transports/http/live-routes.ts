@@ -95,7 +95,7 @@ export function addLiveRoutes(app: FastifyInstance, tools: RouteTools): void {
     }
   };
 
-  app.get(url, documented(liveDocs, admit), async (request, reply) => {
+  app.get(url, { ...documented(liveDocs, admit), exposeHeadRoute: false }, async (request, reply) => {
     check(request, reply);
     await speak(request, reply);
     return reply;

@@ -151,16 +151,11 @@ declare module 'fastify' {
   }
 }
 
-/**
- * The options of a documented route; `onRequest` admits its caller. A stream has no HEAD, because a request for it starts
- * work or uses up a ticket.
- */
+/** The options of a documented route; `onRequest` admits its caller. */
 export function documented(
   operation: RouteDocs,
   onRequest?: onRequestHookHandler,
   more: Pick<FastifyContextConfig, 'bodyBytesMax' | 'jsonBytesMax' | 'jsonValuesMax'> = {},
 ) {
-  const { 101: upgraded, 200: whole } = operation.answers;
-  const exposeHeadRoute = !upgraded && !whole?.content?.['text/event-stream'];
-  return { config: { operation, ...more }, exposeHeadRoute, ...(onRequest && { onRequest }) };
+  return { config: { operation, ...more }, ...(onRequest && { onRequest }) };
 }

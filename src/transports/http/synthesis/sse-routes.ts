@@ -165,13 +165,15 @@ export function addSseRoutes(
   { speech, admission, eventSender, tickets, isStrict, baseUrl }: RouteTools,
 ): void {
   const onRequest = admission.admitTo(streamSpeech);
+  // A stream has no HEAD, because a request for it starts work or uses up a ticket.
+  const withoutHead = { exposeHeadRoute: false };
   const read = (request: FastifyRequest) => readEventBody(fieldsOf(request), isStrict);
 
   app.post(url, documented(streamByBodyDocs, onRequest), (request, reply) =>
     eventSender.begin(request, reply, read(request)),
   );
 
-  app.get(url, documented(streamByQueryDocs, onRequest), (request, reply) =>
+  app.get(url, { ...documented(streamByQueryDocs, onRequest), ...withoutHead }, (request, reply) =>
     eventSender.begin(request, reply, { request: readEventQuery(request, isStrict), ignored: [] }),
   );
 
@@ -186,7 +188,7 @@ export function addSseRoutes(
     return reply.code(201).headers(headers).send(body);
   });
 
-  app.get(`${url}/tickets/:id`, documented(ticketStreamDocs), async (request: WithId, reply) => {
+  app.get(`${url}/tickets/:id`, { ...documented(ticketStreamDocs), ...withoutHead }, async (request: WithId, reply) => {
     const { id } = request.params;
     // Without a key, only the id of a ticket resumes a stream: key ids are not secret.
     if (!tickets.isId(id)) throw noSuchTicket();
@@ -197,7 +199,7 @@ export function addSseRoutes(
     return eventSender.begin(request, reply, { request: ticket.request, ignored: [] }, ticket);
   });
 
-  app.get(`${url}/:id`, documented(resumeDocs, onRequest), (request: WithId, reply) =>
+  app.get(`${url}/:id`, { ...documented(resumeDocs, onRequest), ...withoutHead }, (request: WithId, reply) =>
     eventSender.resume(request, reply, request.params.id, request.call!.caller.keyId),
   );
 
