@@ -257,6 +257,8 @@ export interface EngineDefinition<S extends Settings = Settings> {
   /** Whether Sonant runs without the engine. */
   isOptional?: boolean;
   settings: S;
+  /** Whether the engine starts a program when it is opened. The service opens it while its own parts are loaded. */
+  startsProgram?: boolean;
   /** Checks whether the engine can work here. Leaves no resources open. */
   inspect(settings: SettingValues<S>, dataDir: string): Promise<EngineReport>;
   /** Opens the engine. Returns undefined if an optional engine is not installed. Throws if the engine is broken. */

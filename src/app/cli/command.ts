@@ -1,6 +1,7 @@
 // The interface of a command, and its option table for argument parsing and help texts. Also contains
 // the errors that end a command, table output, and functions that open parts of the service.
 import { createInterface } from 'node:readline/promises';
+import { setImmediate } from 'node:timers/promises';
 import { parseArgs, styleText } from 'node:util';
 import { type EngineDefinition, registry } from '../../engines.ts';
 import { Failure } from '../../platform/errors.ts';
@@ -108,6 +109,15 @@ async function loadUsed(): Promise<Config> {
   );
 }
 
+/** Opens an engine that starts a program, so that the program and the service start at the same time. */
+function openEarly(definition: EngineDefinition, { engines, dataDir }: Config): EngineDefinition {
+  if (!definition.startsProgram) return definition;
+  const engine = definition.open(engines[definition.name]!, dataDir);
+  // The service reports the error when it opens its engines.
+  engine.catch(() => {});
+  return { ...definition, open: () => engine };
+}
+
 /** The command line of the program. Tests pass their own command line to a command. */
 export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   loadConfig: load,
@@ -118,8 +128,11 @@ export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
   openInspection: async () => (await loadParts()).openInspection(load()),
   openService: async ({ isSinglePort }) => {
     const config = load();
+    const definitions = registry.map((definition) => openEarly(definition, config));
+    // The programs start before the import blocks the thread.
+    await setImmediate();
     const { openService } = await import('../service.ts');
-    return openService({ config, definitions: registry, log: createLog(config.logLevel), isSinglePort });
+    return openService({ config, definitions, log: createLog(config.logLevel), isSinglePort });
   },
   print: (text) => void process.stdout.write(`${text}\n`),
   ...(process.stdin.isTTY && process.stderr.isTTY && { ask }),

@@ -201,6 +201,7 @@ export const espeakNg = defineEngine({
       parse: (given: string) => (given.includes('\0') ? undefined : given.trim()),
     },
   },
+  startsProgram: true,
   inspect,
   open: async ({ library }) => (library === '' ? undefined : openEspeakNg({ library })),
 });
