@@ -1,5 +1,5 @@
 // HTML and SSML in input text: tag names, tags that end a paragraph or a table cell, and entities.
-import { decodeHTMLStrict } from 'entities';
+import { decodeHTMLStrict } from 'entities/decode';
 import { matchAt, wordSet } from './rule.ts';
 
 /** Tags that end a paragraph. */

@@ -1,6 +1,6 @@
 // The tables of a language: forms of numbers, units, currencies, abbreviations, signs, dates and times, and the
 // language's rules. The files in the language's folder are read when the language is first spoken.
-import { globSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parse } from 'smol-toml';
 import { dashSource, endSource, numberSource, resultSource, startSource } from './rule.ts';
@@ -240,9 +240,12 @@ export const symbols = parse(readFileSync(join(import.meta.dirname, 'symbols.tom
   string
 > & { foldings: [chars: string, stands: string][]; patterns: LanguageTable['patterns'] };
 
+const tablesIn = (folder: string, recursive = false): string[] =>
+  readdirSync(folder, { encoding: 'utf8', recursive }).filter((file) => file.endsWith('.toml'));
+
 /** Folders with a table by the language code that the table states. */
 export const folders: Readonly<Record<string, string>> = Object.fromEntries(
-  globSync('*/*.toml', { cwd: import.meta.dirname }).flatMap((file) => {
+  tablesIn(import.meta.dirname, true).flatMap((file) => {
     const [, code] = /^code = '(\w+)'$/m.exec(readFileSync(join(import.meta.dirname, file), 'utf8')) ?? [];
     return code === undefined ? [] : [[code, dirname(file)]];
   }),
@@ -274,7 +277,7 @@ function expandNames(source: string, named: Readonly<Record<string, string>>): s
 /** Reads and merges the tables in the folder of a language, and replaces the names of patterns in them. */
 export function readTable(language: string): LanguageTable {
   const folder = join(import.meta.dirname, folders[language]!);
-  const tables = globSync('*.toml', { cwd: folder }).map((file) => parse(readFileSync(join(folder, file), 'utf8')));
+  const tables = tablesIn(folder).map((file) => parse(readFileSync(join(folder, file), 'utf8')));
   const merged: Record<string, unknown> = { patterns: shared };
   for (const table of tables) {
     for (const [key, value] of Object.entries(table)) {

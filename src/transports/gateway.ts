@@ -190,6 +190,8 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   const tools: RouteTools = { ...api, admission, eventSender, isStrict, isAllowedOrigin, readerStallMs, baseUrl };
   app.addHook('preHandler', createQueryCheck(isStrict));
   addOpenApi(app, baseUrl);
+  // First, because these routes depend on a header, for which the router adds all earlier routes again.
+  addElevenLabsRoutes(app, tools);
   addSpeechRoutes(app, tools);
   addLiveRoutes(app, tools);
   addSseRoutes(app, tools);
@@ -208,7 +210,6 @@ function addRoutes(app: FastifyInstance, streams: ResumableStreams, options: Gat
   const { publicVoices: listsForAnyone = false, voiceNames: standIns = [] } = settings;
   addOpenAiRoutes(app, tools, { listsForAnyone, standIns });
   addCartesiaRoutes(app, tools);
-  addElevenLabsRoutes(app, tools);
   addMcpRoute(app, tools);
   addOauthRoutes(app, { ...signing, baseUrl });
   addContractRoutes(app, UsageService, tools);

@@ -21,7 +21,6 @@ import {
 } from '../engine.ts';
 import { withoutInnerStops } from '../inner-stops.ts';
 import { openVoiceList } from '../voice-list.ts';
-import { importVoice } from './import-voice.ts';
 import { findRuntime, runtimeMissing } from './onnx-runtime.ts';
 import { toGivenPhonemes } from './reading.ts';
 import { cardName, type InstalledVoice, packagedFolder, readVoiceFolders, voicesFolder } from './voice-folders.ts';
@@ -210,7 +209,8 @@ export const onnx = defineEngine({
   },
   inspect: (_settings, dataDir) => inspect(dataDir),
   open: ({ workers }, dataDir, log) => openOnnx({ dataDir, workers, log }),
-  importVoice,
+  // Importing needs many modules that nothing else needs.
+  importVoice: async (brought) => (await import('./import-voice.ts')).importVoice(brought),
   models: {
     kinds: ['hibari', 'kokoro', 'piper'],
     folder: voicesFolder,

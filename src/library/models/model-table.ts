@@ -211,7 +211,7 @@ function noMore(more: Record<string, unknown>, place: string): void {
 /** Reads the members of an object. Each member is read once; a member that remains unread is a fault. */
 class Fields {
   place: string;
-  #left: Record<string, unknown>;
+  readonly #left: Record<string, unknown>;
 
   constructor(left: Record<string, unknown>, place: string) {
     this.#left = left;
@@ -220,8 +220,8 @@ class Fields {
 
   /** Returns the member; null if it is absent. */
   take(name: string): unknown {
-    const { [name]: value, ...left } = this.#left;
-    this.#left = left;
+    const value = this.#left[name];
+    delete this.#left[name];
     return value ?? null;
   }
 

@@ -26,24 +26,27 @@ const pageHeaders = {
 };
 
 /** Paths of the files by name below /docs/. The guides are missing if the installation has no folder docs. */
-const paths = new Map(
-  [
-    ...['swagger-ui-bundle.js', 'swagger-ui.css'].map((name) => import.meta.resolve(`swagger-ui-dist/${name}`)),
-    ...['docs-page.js', 'docs-page.css'].map((name) => import.meta.resolve(`./${name}`)),
-  ]
-    .map((url) => fileURLToPath(url))
-    .concat(globSync(join(fileURLToPath(new URL('../../../../docs', import.meta.url)), '*.md')))
-    .map((path) => [basename(path), path]),
-);
+const findPaths = () =>
+  new Map(
+    [
+      ...['swagger-ui-bundle.js', 'swagger-ui.css'].map((name) => import.meta.resolve(`swagger-ui-dist/${name}`)),
+      ...['docs-page.js', 'docs-page.css'].map((name) => import.meta.resolve(`./${name}`)),
+    ]
+      .map((url) => fileURLToPath(url))
+      .concat(globSync(join(fileURLToPath(new URL('../../../../docs', import.meta.url)), '*.md')))
+      .map((path) => [basename(path), path]),
+  );
 
 export function addDocsPage(app: FastifyInstance): void {
   const files = new Map<string, StaticFile>();
+  let paths: ReturnType<typeof findPaths> | undefined;
   const send = (request: FastifyRequest, reply: FastifyReply, name: string, read: () => string | Buffer) => {
     if (!files.has(name)) files.set(name, toStaticFile(contentTypes[extname(name)]!, read()));
     return sendStaticFile(request, reply, files.get(name)!);
   };
   addPage(app, '/docs', (request, reply) => send(request, reply.headers(pageHeaders), 'page.html', () => page));
   const handler = (request: FastifyRequest, reply: FastifyReply) => {
+    paths ??= findPaths();
     const path = paths.get((request.params as { file: string }).file);
     if (path === undefined) throw new Failure('not_found');
     return send(request, reply, basename(path), () => readFileSync(path));
