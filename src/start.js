@@ -34,15 +34,16 @@ const own = new URL('..', import.meta.url).href;
 /** Module formats by file extension: a checkout has TypeScript files, and the npm package has JavaScript files. */
 const ownFormats = { '.ts': 'module-typescript', '.js': 'module' };
 
+const isOwn = (url) => url.startsWith(own) && !url.startsWith('node_modules/', own.length);
+
 /**
  * Resolves a relative import with a file extension, or returns undefined. Node itself would access each file several
  * times, to check that the file exists, to resolve links and to find the type of the package.
  */
-function resolveKnown(specifier, parentURL = '') {
+function resolveKnown(specifier, parentURL) {
   if (!specifier.startsWith('.')) return undefined;
   const url = () => new URL(specifier, parentURL).href;
-  const isOwn = parentURL.startsWith(own) && !parentURL.startsWith('node_modules/', own.length);
-  const format = isOwn && ownFormats[specifier.slice(-'.js'.length)];
+  const format = isOwn(parentURL) && ownFormats[specifier.slice(-'.js'.length)];
   if (format) return { url: url(), format, shortCircuit: true };
   // By convention, every file in the folder dist/esm of a package is an ECMAScript module.
   if (parentURL.includes('/node_modules/') && parentURL.includes('/dist/esm/') && specifier.endsWith('.js'))
@@ -50,9 +51,20 @@ function resolveKnown(specifier, parentURL = '') {
   return undefined;
 }
 
-module.registerHooks?.({
-  resolve: (specifier, context, next) => resolveKnown(specifier, context.parentURL) ?? next(specifier, context),
-});
+/** Packages and parts of Node by the name with which Sonant imports them, which means the same in all its files. */
+const packages = new Map();
+
+function resolve(specifier, context, next) {
+  const { parentURL = '' } = context;
+  const known = resolveKnown(specifier, parentURL);
+  if (known) return known;
+  if (specifier.startsWith('.') || !isOwn(parentURL)) return next(specifier, context);
+  const found = packages.get(specifier) ?? { ...next(specifier, context), shortCircuit: true };
+  packages.set(specifier, found);
+  return found;
+}
+
+module.registerHooks?.({ resolve });
 
 // Importing node:http reads all its exports. Exports that load WebSocket and fetch are hidden during the import.
 const http = process.getBuiltinModule?.('node:http') ?? {};
