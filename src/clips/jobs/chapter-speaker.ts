@@ -36,6 +36,7 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
     rows,
     clips,
     holder,
+    voiceId: row.voiceId,
     leaseUntilMs: async () => (await rows.now()) + chapterLeaseMs,
     take: (chars, until) => chargeJob(job, tools, chars, { signal: until }),
     offsetOf: parts.offsetOf,

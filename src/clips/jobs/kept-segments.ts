@@ -22,6 +22,8 @@ export interface KeepSegmentsOptions {
   rows: Pick<JobRows, 'findSegment' | 'addSegment' | 'countCharged' | 'deleteSegmentsOfVoice'>;
   clips: Pick<ClipStore, 'create' | 'open' | 'remove'>;
   holder: string;
+  /** The chapter's voice, for which a segment is counted that no voice speaks, such as dots. */
+  voiceId: string;
   /** Returns the expiry time of the lease. Storing a segment renews the lease. */
   leaseUntilMs(): Promise<number>;
   /** Charges characters to the quota. Throws if the remaining quota is smaller. */
@@ -54,7 +56,7 @@ export class SegmentFault extends Error {
 }
 
 export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['speakKept']>[2]['keep'] {
-  const { id, rows, clips, holder, leaseUntilMs, take, offsetOf, isVerified, isReopened } = options;
+  const { id, rows, clips, holder, voiceId: ownVoiceId, leaseUntilMs, take, offsetOf, isVerified, isReopened } = options;
   const countOwn = createCount();
   let next = 0;
   const soFar = { chars: 0, seconds: 0 };
@@ -108,7 +110,7 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     const check = checks.get(cut);
     const faults = check?.faults ?? [];
     const place = faults.length > 0 ? placeOf(cut, offsetOf(cut.chunkIndex)) : undefined;
-    const voiceId = cut.rendering?.voice.voiceId ?? '';
+    const voiceId = cut.rendering?.voice.voiceId ?? ownVoiceId;
     const seconds = spoken ? heardSecondsOf(cut, spoken) : 0;
     soFar.seconds += seconds;
     const busyMs = Math.round(performance.now() - sinceMs);

@@ -123,6 +123,14 @@ describe('a job', () => {
     });
   });
 
+  test('is counted for its voice, also where it has nothing to speak', async () => {
+    const { create, untilEnded, readJson, jobsKey } = await openJobsGateway();
+    const { id } = await create({ chapters: [{ text: 'Hello.' }, { text: '***' }] });
+    await untilEnded(id);
+    const { groups } = await readJson('/api/usage?group_by=voice', { headers: { 'X-API-Key': jobsKey } });
+    expect(groups).toMatchObject([{ group: 'tone-low', characters: 'Hello.***'.length }]);
+  });
+
   test('knows the voice of each chapter, also where the parts of one are alike', async () => {
     const { create, readJobs } = await openJobsGateway();
     const paragraph = `${'So it goes. '.repeat(208)}\n\n`;
