@@ -31,10 +31,13 @@ export function createVerifier(
   { atOnceMax, waitMsMax = waitMsUsual }: VerifierOptions,
 ): Verifier {
   const slots = new SlotQueue({ slotsMax: atOnceMax, waitingMax, isShared: true });
-  const breaker = new CircuitBreaker();
+  /** One for each account, because a caller who sets short deadlines makes the recognizer fail. */
+  const breakers = new Map<string, CircuitBreaker>();
 
   type Take = { pieces: readonly SpokenPcm[]; languageCode: string };
   async function ask({ pieces, languageCode }: Take, owner: string, signal: AbortSignal, untilMs: number) {
+    const breaker = breakers.get(owner) ?? new CircuitBreaker();
+    breakers.set(owner, breaker);
     // Waiting is useless while the breaker is open.
     breaker.check();
     const leftMs = (ms: number) => Math.max(0, Math.min(ms, untilMs - performance.now()));
