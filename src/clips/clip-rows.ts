@@ -159,6 +159,9 @@ export interface ExpiredQuery {
 }
 
 const account = 'coalesce(account_id, owner_id)';
+/** Chapters of the account's unended jobs. Without them, a job would have to speak them again and might never end. */
+const ofUnendedJob = `clip_id in (select audio_id from job_chapters where audio_id is not null
+  and job_key in (select job_key from jobs where account_id = $1 and ended_at_ms is null))`;
 const toRemove = `clip_id as "clipId", ${account} as "accountId", byte_count as "byteCount",
   expires_at_ms as "expiresAtMs"`;
 
@@ -180,16 +183,17 @@ function createClipRemovalRows(store: RowStore, end: EndClips) {
       const { expiresAtMs = -1, clipId = '' } = after ?? {};
       return store.query<StoredClipRow>(sql, nowMs, expiresAtMs, clipId, accountId ?? null, limit);
     },
-    /** Lists the account's oldest live clips that no reply has linked to. */
+    /** Lists the account's oldest live clips that no reply has linked to, and that no unended job needs. */
     async listUnlinked(accountId: string, limit: number): Promise<StoredClipRow[]> {
       const sql = `select ${toRemove} from clips where purged_at_ms is null and used_at_ms is null and ${account} = $1
-        and expires_at_ms > $2 order by created_at_ms limit $3`;
+        and expires_at_ms > $2 and not ${ofUnendedJob} order by created_at_ms limit $3`;
       return store.query<StoredClipRow>(sql, accountId, Date.now(), limit);
     },
-    /** Lists the account's oldest live clips to which replies have linked, but not since `beforeMs`. */
+    /** Lists the account's oldest live clips to which replies have linked, but not since `beforeMs`, likewise. */
     async listUnused(accountId: string, beforeMs: number, limit: number): Promise<StoredClipRow[]> {
       const sql = `select ${toRemove} from clips where purged_at_ms is null and used_at_ms is not null
-        and ${account} = $1 and used_at_ms < $2 and expires_at_ms > $3 order by created_at_ms limit $4`;
+        and ${account} = $1 and used_at_ms < $2 and expires_at_ms > $3 and not ${ofUnendedJob}
+        order by created_at_ms limit $4`;
       return store.query<StoredClipRow>(sql, accountId, beforeMs, Date.now(), limit);
     },
     /** Expires a clip to free space, unless it has been used since `beforeMs`. Returns whether the clip has expired. */

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { captionsKeyOf } from '../../../src/clips/beside-audio.ts';
 import { Failure } from '../../../src/platform/errors.ts';
+import { openTone } from '../../engines/tone-engine.ts';
 import { openJobsGateway } from './open-jobs.ts';
 
 const bytesMax = 100_000_000;
@@ -73,4 +74,26 @@ test('a chapter whose file is gone when the book is joined is made again', async
   expect(await untilEnded(id)).toMatchObject({ status: 'succeeded' });
   await worker.close();
   expect(gone).toMatch(/^aud_/);
+});
+
+test('until a job has ended, its chapters are not removed to free storage', async () => {
+  const tone = openTone();
+  const { create, openOwnJobs, rows, store, untilEnded } = await openJobsGateway({ engines: [tone], jobChaptersMax: 0 });
+  const countRemovable = async () => {
+    const [job] = await store.query<{ accountId: string }>('select account_id as "accountId" from jobs');
+    const lists = [rows.listUnlinked(job!.accountId, 9), rows.listUnused(job!.accountId, Date.now() + 60_000, 9)];
+    return (await Promise.all(lists)).flat().length;
+  };
+  const counted: [stored: number, removable: number][] = [];
+  const { speak } = tone;
+  tone.speak = async function* (...asked) {
+    counted.push([(await store.query('select 1 from clips')).length, await countRemovable()]);
+    yield* speak(...asked);
+  };
+  const { id } = await create();
+  const worker = openOwnJobs({ chaptersMax: 1 });
+  await untilEnded(id);
+  await worker.close();
+  expect(counted.at(-1)).toEqual([2, 0]);
+  expect(await countRemovable()).toBe(4);
 });
