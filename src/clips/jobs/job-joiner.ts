@@ -81,7 +81,7 @@ async function removeOnFailure(work: Promise<void>, audioId: string, { clips, on
 }
 
 /** Returns all chapters with their clips; undefined if some chapters must be spoken again. */
-async function findChapters({ jobKey }: JobRow, { rows, clips, index }: JobTools): Promise<Finished[] | undefined> {
+async function findChapters({ jobKey }: JobRow, { rows, clips, index, onFault }: JobTools): Promise<Finished[] | undefined> {
   const finished: Finished[] = [];
   let isWhole = true;
   for (const row of await rows.chaptersOf(jobKey)) {
@@ -89,7 +89,7 @@ async function findChapters({ jobKey }: JobRow, { rows, clips, index }: JobTools
     if (isLive(clip) && (await isStored(clips, clip.clipId))) finished.push({ row, clip });
     else {
       isWhole = false;
-      await rows.reopenChapter(row);
+      for (const key of await rows.reopenChapter(row)) await clips.remove(key).catch(onFault);
     }
   }
   return isWhole ? finished : undefined;

@@ -117,7 +117,7 @@ export function createJobSegmentRows(store: RowStore) {
     finishChapter: (id: ChapterId, done: DoneChapter): Promise<string[]> =>
       store.transaction((rows) => finishChapter(rows, id, done)),
     /** Queues a finished chapter again, because its file is gone. Joining waits for this chapter. */
-    reopenChapter: (id: ChapterId): Promise<void> => store.transaction((rows) => reopenChapter(rows, id)),
+    reopenChapter: (id: ChapterId): Promise<string[]> => store.transaction((rows) => reopenChapter(rows, id)),
     findReopenable: (id: ChapterId, offset: number) => findReopenable(store, id, offset),
     /** Removes a sentence from the suspects of a chapter. Throws a Failure if it is none of them. */
     keepSuspect: (id: ChapterId, offset: number): Promise<void> =>
@@ -234,10 +234,7 @@ async function finishChapter(
   const queueJoin = "update job_chapters set status = 'queued' where job_key = $1 and chapter = $2";
   if (done === count) await rows.query(queueJoin, jobKey, count);
   // A suspect may be spoken again, with the other segments as they are.
-  if (suspects.length > 0) return [];
-  const sql = 'delete from job_segments where job_key = $1 and chapter = $2 returning clip_key as "clipKey"';
-  const deleted = await rows.query<ClipOfSegment>(sql, jobKey, chapter);
-  return deleted.flatMap(({ clipKey }) => clipKey ?? []);
+  return suspects.length > 0 ? [] : deleteSegments(rows, { jobKey, chapter });
 }
 
 /** Has the sweep remove replaced audio, if this process ends before it removes the audio. */
@@ -246,18 +243,22 @@ export async function expireReplaced(rows: Transaction, clipId?: string | null):
   if (clipId) await rows.query(sql, clipId, Date.now() + 60_000);
 }
 
-async function reopenChapter(rows: Transaction, { jobKey, chapter }: ChapterId): Promise<void> {
-  // After a job has succeeded, its caller may delete chapters and have a suspect spoken again as often as they like, so
-  // the chapters that this takes are charged again.
+async function reopenChapter(rows: Transaction, { jobKey, chapter }: ChapterId): Promise<string[]> {
+  // Its caller may have deleted the chapter, as often as they like, so it is charged again.
   const ofChapter = `update job_chapters set status = 'queued', audio_id = null, done_revision = null,
-    charged_segments = case when (select audio_id from jobs where job_key = $1) is null then charged_segments else 0 end,
-    chars_done = 0, seconds = 0, suspects = '[]', unchecked = 0, lease_until_ms = 0, lease_holder = null
-    where job_key = $1 and chapter = $2 and status = 'done' returning chars`;
+    charged_segments = 0, chars_done = 0, seconds = 0, suspects = '[]', unchecked = 0, lease_until_ms = 0,
+    lease_holder = null where job_key = $1 and chapter = $2 and status = 'done' returning chars`;
   const [row] = await rows.query<{ chars: number }>(ofChapter, jobKey, chapter);
-  if (!row) return;
-  // The clips of segments that were kept for suspects are left to the store's cleanup.
-  await rows.query('delete from job_segments where job_key = $1 and chapter = $2', jobKey, chapter);
+  if (!row) return [];
   await uncountChapter(rows, jobKey, row.chars);
+  return deleteSegments(rows, { jobKey, chapter });
+}
+
+/** Deletes the segments of a chapter and returns their clips. */
+async function deleteSegments(rows: Transaction, { jobKey, chapter }: ChapterId): Promise<string[]> {
+  const sql = 'delete from job_segments where job_key = $1 and chapter = $2 returning clip_key as "clipKey"';
+  const deleted = await rows.query<ClipOfSegment>(sql, jobKey, chapter);
+  return deleted.flatMap(({ clipKey }) => clipKey ?? []);
 }
 
 /** Counts a chapter as unfinished again. Joining waits for it. */

@@ -101,10 +101,12 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     // A caller may change a lexicon and have a suspect spoken again as often as they like, so all segments that differ
     // from the stored ones are charged again.
     const isCharged = segment >= (await charged) || (isReopened && before !== undefined && !isSame);
-    const ownChars = isCharged ? chars : 0;
+    const isAgain = before?.fingerprint === askedAgain;
+    // The first piece of a very long word is charged for the whole word; spoken again, another one is charged for itself.
+    const price = isAgain ? chars || lengthOf(cut) : chars;
+    const ownChars = isCharged ? price : 0;
     const takeOwn = () => take(ownChars, signal).catch(faultOf(cut, signal));
     (await takeOwn()).end(0);
-    const isAgain = before?.fingerprint === askedAgain;
     const spoken = cut.cut ? whole(await speak(isAgain).catch(faultOf(cut, signal))) : undefined;
     const clipKey = spoken ? await write(spoken) : null;
     const check = checks.get(cut);
@@ -120,14 +122,14 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     const sampleRateHz = spoken?.sampleRateHz ?? 0;
     const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz, words, report };
     const heard = faults.includes('words_differ') ? cutText(check?.heard ?? '', faultTextCharsMax) : undefined;
-    const suspect = place && { ...place, chars, faults: [...faults], ...(heard !== undefined && { heard }) };
+    const suspect = place && { ...place, chars: chars || lengthOf(cut), faults: [...faults], ...(heard !== undefined && { heard }) };
     const unchecked = Number(isUnchecked(row, check)) - Number(isUnchecked(before, checkBefore));
     const times = { leaseUntilMs: await leaseUntilMs(), seconds: soFar.seconds, busyMs };
     const taken = await takeOwn();
     let countedChars = 0;
     try {
       const audioMs = Math.round(seconds * 1000);
-      const usage = isCharged ? { keyId: taken.keyId, voiceId, requests: 0, characters: chars, audioMs } : undefined;
+      const usage = isCharged ? { keyId: taken.keyId, voiceId, requests: 0, characters: price, audioMs } : undefined;
       // If this insert fails, the clip store's cleanup (`sweep`) later removes the clip.
       await rows.addSegment(row, { ...times, holder, chars: charsUpTo, suspect, unchecked, usage });
       countedChars = ownChars;
@@ -192,6 +194,12 @@ function whole(pieces: readonly SpokenPcm[]): SpokenPcm | undefined {
 }
 
 /** Where the text of the chapter has the words of a cut, and the first of them; undefined if it has none. */
+/** Number of characters from the first word of the segment to its last. */
+function lengthOf({ cut }: PlannedCut): number {
+  const [first, last] = [cut?.spans[0], cut?.spans.at(-1)];
+  return first && last ? last.offset + last.length - first.offset : 0;
+}
+
 function placeOf({ cut, chunk }: PlannedCut, partOffset: number): { offset: number; text: string } | undefined {
   const [first, last] = [cut?.spans[0], cut?.spans.at(-1)];
   if (!first || !last) return undefined;

@@ -18,6 +18,7 @@ function open({ charged = 0, rowFails = false } = {}) {
   let quota = 0;
   const options: KeepSegmentsOptions = {
     id: { jobKey: 'job', chapter: 0 },
+    voiceId: 'ada',
     rows: {
       findSegment: async (_, segment) => kept.get(segment),
       countCharged: async () => charged,

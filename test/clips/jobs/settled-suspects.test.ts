@@ -219,6 +219,42 @@ test('the text is deleted with the segments of a voice that is gone', async () =
   expect((await settle('speak_again')).json.error).toBe('audio_expired');
 });
 
+test('a chapter that its caller deletes before the job ends is charged again, and leaves no segments', async () => {
+  const engine = openTakes([good, bad, bad, bad, good, good, good, bad, bad, bad, good], { seed: true });
+  const gateway = await openJobsGateway({ engines: [engine], jobChaptersMax: 0 });
+  const { create, jobsKey, openOwnJobs, readJson, send, storedClips, store, until, untilEnded } = gateway;
+  const removed: string[] = [];
+  const { clips } = storedClips.memory;
+  const { remove } = clips;
+  clips.remove = (key) => {
+    removed.push(key);
+    return remove(key);
+  };
+  const keysOf = async () => {
+    const rows = await store.query<{ clipKey: string }>('select clip_key as "clipKey" from job_segments');
+    return rows.map(({ clipKey }) => clipKey);
+  };
+  const { id } = await create(body);
+  const { speak } = engine;
+  let first: string[] = [];
+  engine.speak = async function* (...asked) {
+    if (engine.segments.length === 5) {
+      const { chapters } = await until(id, (each: JobJson) => each.chapters[0].audio_url !== null);
+      first = await keysOf();
+      const path = `/api/audio/${chapters[0].audio_url.split('/').pop().split('.')[0]}`;
+      expect((await send(path, { method: 'DELETE', headers: { 'X-API-Key': jobsKey } })).status).toBe(204);
+    }
+    yield* speak(...asked);
+  };
+  const worker = openOwnJobs({ chaptersMax: 1 });
+  expect(await untilEnded(id)).toMatchObject({ status: 'succeeded' });
+  await worker.close();
+  expect(first.length).toBeGreaterThan(0);
+  expect(removed).toEqual(expect.arrayContaining(first));
+  const { total } = await readJson('/api/usage', { headers: { 'X-API-Key': jobsKey } });
+  expect(total.characters).toBe(2 * body.chapters[0]!.text.length + text.length);
+});
+
 test('chapters that their caller deletes are not spoken again for nothing', async () => {
   const { charged, engine, id, job, jobsKey, send, settle, untilEnded } = await openSuspect([bad, bad, bad, good]);
   const audioIdOf = (each: JobJson, n: number) => each.chapters[n].audio_url.split('/').pop().split('.')[0];
