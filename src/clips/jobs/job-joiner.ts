@@ -81,7 +81,10 @@ async function removeOnFailure(work: Promise<void>, audioId: string, { clips, on
 }
 
 /** Returns all chapters with their clips; undefined if some chapters must be spoken again. */
-async function findChapters({ jobKey }: JobRow, { rows, clips, index, onFault }: JobTools): Promise<Finished[] | undefined> {
+async function findChapters(
+  { jobKey }: JobRow,
+  { rows, clips, index, onFault }: JobTools,
+): Promise<Finished[] | undefined> {
   const finished: Finished[] = [];
   let isWhole = true;
   for (const row of await rows.chaptersOf(jobKey)) {

@@ -56,7 +56,7 @@ export class SegmentFault extends Error {
 }
 
 export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['speakKept']>[2]['keep'] {
-  const { id, rows, clips, holder, voiceId: ownVoiceId, leaseUntilMs, take, offsetOf, isVerified, isReopened } = options;
+  const { id, rows, clips, holder, leaseUntilMs, take, offsetOf, isVerified, isReopened } = options;
   const countOwn = createCount();
   let next = 0;
   const soFar = { chars: 0, seconds: 0 };
@@ -112,7 +112,7 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     const check = checks.get(cut);
     const faults = check?.faults ?? [];
     const place = faults.length > 0 ? placeOf(cut, offsetOf(cut.chunkIndex)) : undefined;
-    const voiceId = cut.rendering?.voice.voiceId ?? ownVoiceId;
+    const voiceId = cut.rendering?.voice.voiceId ?? options.voiceId;
     const seconds = spoken ? heardSecondsOf(cut, spoken) : 0;
     soFar.seconds += seconds;
     const busyMs = Math.round(performance.now() - sinceMs);
@@ -122,7 +122,12 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     const sampleRateHz = spoken?.sampleRateHz ?? 0;
     const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz, words, report };
     const heard = faults.includes('words_differ') ? cutText(check?.heard ?? '', faultTextCharsMax) : undefined;
-    const suspect = place && { ...place, chars: chars || lengthOf(cut), faults: [...faults], ...(heard !== undefined && { heard }) };
+    const suspect = place && {
+      ...place,
+      chars: chars || lengthOf(cut),
+      faults: [...faults],
+      ...(heard !== undefined && { heard }),
+    };
     const unchecked = Number(isUnchecked(row, check)) - Number(isUnchecked(before, checkBefore));
     const times = { leaseUntilMs: await leaseUntilMs(), seconds: soFar.seconds, busyMs };
     const taken = await takeOwn();

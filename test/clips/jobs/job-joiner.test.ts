@@ -78,7 +78,10 @@ test('a chapter whose file is gone when the book is joined is made again', async
 
 test('until a job has ended, its chapters are not removed to free storage', async () => {
   const tone = openTone();
-  const { create, openOwnJobs, rows, store, untilEnded } = await openJobsGateway({ engines: [tone], jobChaptersMax: 0 });
+  const { create, openOwnJobs, rows, store, untilEnded } = await openJobsGateway({
+    engines: [tone],
+    jobChaptersMax: 0,
+  });
   const countRemovable = async () => {
     const [job] = await store.query<{ accountId: string }>('select account_id as "accountId" from jobs');
     const lists = [rows.listUnlinked(job!.accountId, 9), rows.listUnused(job!.accountId, Date.now() + 60_000, 9)];
