@@ -51,6 +51,8 @@ export async function runEngine(
     for (let isHeard = false; ; isHeard = true) {
       const sinceMs = performance.now();
       const { done, value } = await watchdog.wait(pieces.next(), isHeard ? stallMsMax : firstSoundMsMax);
+      // The signal may have aborted after the engine had finished the piece.
+      signal.throwIfAborted();
       pace.workSeconds += (performance.now() - sinceMs) / 1000;
       if (done) break;
       pace.soundSeconds += secondsOf(value);
@@ -106,11 +108,11 @@ function createWatchdog(signal: AbortSignal) {
   return {
     signal: stopping.signal,
     wait<T>(work: Promise<T>, ms: number): Promise<T> {
-      const given = Promise.withResolvers<never>();
-      giveUp = given.reject;
+      const givenUp = Promise.withResolvers<never>();
+      giveUp = givenUp.reject;
       if (stopping.signal.aborted) giveUp(stopping.signal.reason);
       else startTimer(ms);
-      return Promise.race([given.promise, work]).finally(() => {
+      return Promise.race([givenUp.promise, work]).finally(() => {
         giveUp = undefined;
       });
     },

@@ -1,8 +1,9 @@
-// Polls at an interval, one poll at a time. Requests that arrive during a poll share the next poll.
+// Polls at an interval, one poll at a time. Requests that arrive during a poll share the next poll; the interval skips
+// a time at which a poll still runs.
 
 interface PollingOptions {
   everyMs: number;
-  /** Called with the error of a poll for which no caller of `refresh` waits. */
+  /** Called with the error of a poll that `wake` or the interval has begun. */
   onFault(fault: unknown): void;
 }
 
@@ -10,10 +11,14 @@ interface PollingOptions {
 export function createPolling(poll: () => Promise<unknown>, { everyMs, onFault }: PollingOptions) {
   let running: Promise<unknown> = Promise.resolve();
   let next: Promise<void> | undefined;
+  let isPolling = false;
   const begin = async () => {
     await running;
     next = undefined;
-    const polled = poll();
+    isPolling = true;
+    const polled = poll().finally(() => {
+      isPolling = false;
+    });
     running = polled.catch(() => {});
     await polled;
   };
@@ -21,7 +26,9 @@ export function createPolling(poll: () => Promise<unknown>, { everyMs, onFault }
   const refresh = () => (next ??= begin());
   /** Like `refresh`, but never rejects. */
   const wake = (): Promise<void> => next?.catch(() => {}) ?? refresh().catch(onFault);
-  const timer = setInterval(wake, everyMs).unref();
+  const timer = setInterval(() => {
+    if (!isPolling) void wake();
+  }, everyMs).unref();
   return {
     refresh,
     wake,

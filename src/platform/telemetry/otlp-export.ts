@@ -99,7 +99,7 @@ export function openOtlpExport(options: OtlpOptions) {
     /** Sends the remaining spans and metrics within `closeMsMax`. */
     async close(): Promise<void> {
       closing.abort();
-      const last = Promise.all(repeated.map(({ refresh, close }) => refresh().finally(close)));
+      const last = Promise.all(repeated.map(({ refresh, close }) => close().then(refresh)));
       await Promise.race([last, sleep(closeMsMax, undefined, { ref: false })]);
       ended.abort();
     },

@@ -4,7 +4,7 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
 import { onAbort, withAbort } from '../../../src/platform/runtime/abort.ts';
-import { openPolling } from '../../../src/platform/runtime/polling.ts';
+import { createPolling, openPolling } from '../../../src/platform/runtime/polling.ts';
 
 test('all who ask while a poll runs share the next one', async () => {
   let polls = 0;
@@ -36,6 +36,16 @@ test('a poll that fails fails for those who asked for it, and the next one runs'
   await refresh();
   await close();
   expect(polls).toBe(3);
+});
+
+test('calls that wake the polling share a poll, whose fault is reported once', async () => {
+  let polls = 0;
+  const faults: unknown[] = [];
+  const poll = () => Promise.reject(new Error(`${++polls}`));
+  const { wake, close } = createPolling(poll, { everyMs: 1_000_000, onFault: (fault) => faults.push(fault) });
+  await Promise.all([wake(), wake()]);
+  await close();
+  expect([polls, faults]).toEqual([1, [new Error('1')]]);
 });
 
 const listenersOf = ({ signal }: AbortController) => getEventListeners(signal, 'abort').length;
