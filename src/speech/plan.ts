@@ -111,11 +111,16 @@ export async function createPlan(given: SpeechRequest, caller: Caller, tools: Pl
     return scripts.foreign.length > 0;
   };
 
+  const keys: { bindings: readonly Binding[]; key: string }[] = [];
   const keyFor = (casting: Casting): string => {
     const { cast, lexiconVersions } = read;
     const bindings = [main, ...cast.others].map(casting);
+    const known = keys.find((each) => each.bindings.every((binding, i) => binding === bindings[i]));
+    if (known) return known.key;
     const speakers = bindings.map(({ speaker }, i) => ({ voice: (cast.others[i - 1] ?? main).offered.voice, speaker }));
-    return hashOfSound(request, { speakers, lexiconVersions, origin: originOf(marking, cast, casting) });
+    const key = hashOfSound(request, { speakers, lexiconVersions, origin: originOf(marking, cast, casting) });
+    keys.push({ bindings, key });
+    return key;
   };
 
   const toCutPlan = (
