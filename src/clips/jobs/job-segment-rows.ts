@@ -78,6 +78,9 @@ interface DoneChapter {
   keepUntilMs: number;
 }
 
+/** Time after which replaced audio expires that its process has not removed. */
+const replacedMsMax = 60_000;
+
 /** Thrown if another process has the chapter, or the job has ended. */
 export class LeaseLost extends Error {}
 
@@ -240,7 +243,7 @@ async function finishChapter(
 /** Has the sweep remove replaced audio, if this process ends before it removes the audio. */
 export async function expireReplaced(rows: Transaction, clipId?: string | null): Promise<void> {
   const sql = 'update clips set expires_at_ms = $2 where clip_id = $1 and expires_at_ms > $2';
-  if (clipId) await rows.query(sql, clipId, Date.now() + 60_000);
+  if (clipId) await rows.query(sql, clipId, Date.now() + replacedMsMax);
 }
 
 async function reopenChapter(rows: Transaction, { jobKey, chapter }: ChapterId): Promise<string[]> {
