@@ -158,7 +158,10 @@ function matchesOf(expected: readonly Word[], heard: readonly Word[], isEqual: I
 
 /** What differs in a run, without words that sound alike and without names. */
 function describe([said, heard, ...places]: Run, names: ReadonlySet<string>): WordDifference[] {
-  if (soundsAlike(soundOf(said), soundOf(heard)) || isContraction(said, heard) || isContraction(heard, said)) return [];
+  // Words that are heard as fewer words may be missing.
+  const letters = said.length > heard.length ? 8 : 3;
+  if (soundsAlike(soundOf(said), soundOf(heard), letters) || isContraction(said, heard) || isContraction(heard, said))
+    return [];
   const isName = ({ key }: Word) => names.has(key);
   // A name may be heard as any word, or as two.
   let wordsMore = said.filter(isName).length;
@@ -201,14 +204,13 @@ const soundOf = (words: readonly Word[]): string => soundKey(words.map(({ key })
 
 /** Longer runs of words are compared word by word only, because comparing all of their letters takes long. */
 const soundLettersMax = 200;
-const alikeLetters = 3;
 
-/** Whether sounds are so similar that they may be the same: of every three letters, at most one differs. */
-function soundsAlike(one: string, other: string): boolean {
+/** Whether sounds are so similar that they may be the same: of every `letters` letters, at most one differs. */
+function soundsAlike(one: string, other: string, letters = 3): boolean {
   if (one === other) return true;
   const [longer, more] = [Math.max(one.length, other.length), Math.abs(one.length - other.length)];
-  if (longer < alikeLetters || longer > soundLettersMax || more * alikeLetters > longer) return false;
-  return distance(one, other) * alikeLetters <= longer;
+  if (longer < letters || longer > soundLettersMax || more * letters > longer) return false;
+  return distance(one, other) * letters <= longer;
 }
 
 /** Folds letters that sound alike in most languages of the Latin script, and doubled letters. */
