@@ -59,10 +59,10 @@ interface SpeakOptions {
 
 /**
  * Has a recognizer hear a complete take, until a time of `performance.now`. Undefined if the recognizer cannot be relied
- * on. Never rejects.
+ * on. Never rejects. In `likelyRepeat` seconds, words may begin that were spoken before.
  */
 export type Listen = (
-  segment: Segment,
+  segment: Segment & { likelyRepeat?: number | undefined },
   pieces: readonly SpokenPcm[],
   signal: AbortSignal,
   untilMs: number,
@@ -199,7 +199,7 @@ export function createEngineGuard(
             await sleep(waitMs, undefined, { signal: by });
             continue;
           }
-          const spoken = segment;
+          const spoken = { ...segment, likelyRepeat: check.likelyRepeat };
           const hearUntilMs = performance.now() + leftMs();
           hearing = listen?.(spoken, sound, spoken.isHeld ? by : signal, hearUntilMs).then((heard) => {
             present.heard = heard;

@@ -27,6 +27,8 @@ const endLevelMax = 0.02;
 const heldSecondsMax = 0.7;
 const silenceSecondsMax = 1;
 const repeatScoreMax = 9.5;
+/** Of words spoken twice, half score between this and `repeatScoreMax`, but so does one good segment of ten. */
+const likelyScoreMin = 3;
 const surprising = { longer: { deviations: 6, share: 1.4 }, shorter: { deviations: -4, share: 0.8 } };
 /** Less speech is not judged. */
 const speechSecondsMin = 0.3;
@@ -44,6 +46,7 @@ export function createSpeechCheck(
 ) {
   const { text, speakingRate, voice, languageCode } = segment;
   let frames: SpeechFrames | undefined;
+  let likelyRepeat: number | undefined;
   return {
     add({ samples, sampleRateHz }: SpokenPcm): void {
       frames ??= new SpeechFrames(sampleRateHz, { hasSpectra: !isRepeatable });
@@ -59,7 +62,10 @@ export function createSpeechCheck(
       if (endLevel > endLevelMax) faults.push('cut_off');
       if (heldSeconds !== undefined && heldSeconds > heldSecondsMax * slow) faults.push('held_sound');
       if (silenceSeconds > silenceSecondsMax * slow) faults.push('silence');
-      if (repeat && repeat.score > repeatScoreMax && !isInText(text, repeat, speechSeconds)) faults.push('repeated');
+      if (repeat && repeat.score > likelyScoreMin && !isInText(text, repeat, speechSeconds)) {
+        if (repeat.score > repeatScoreMax) faults.push('repeated');
+        else likelyRepeat = repeat.againSeconds;
+      }
       if (faults.length > 0 || isRepeatable) return faults;
       const { engine, voiceId, version } = voice;
       const name = [engine, voiceId, version, languageCode, segment.clone ? 'clone' : ''].join(' ');
@@ -70,6 +76,10 @@ export function createSpeechCheck(
       if (deviations > longer.deviations && share > longer.share) faults.push('too_long');
       if (deviations < shorter.deviations && share < shorter.share) faults.push('too_short');
       return faults;
+    },
+    /** Where words may begin that were spoken before, in seconds. Only a recognizer can tell. Set by `end`. */
+    get likelyRepeat(): number | undefined {
+      return likelyRepeat;
     },
   };
 }

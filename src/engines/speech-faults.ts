@@ -19,6 +19,8 @@ export interface Repeat {
   /** Start of the stretch after the first sound, and the distance to the similar stretch. */
   atSeconds: number;
   lagSeconds: number;
+  /** Start of the similar stretch in the audio. */
+  againSeconds: number;
 }
 
 const framesOf = (seconds: number): number => Math.round(seconds / frameSeconds);
@@ -101,7 +103,7 @@ const createRow = () => ({
  * where the first ends.
  */
 function findRepeat({ levels, bands }: SpeechFrames, from: number, to: number, voicedMin: number): Repeat {
-  const best: Repeat = { score: 0, atSeconds: 0, lagSeconds: 0 };
+  const best: Repeat = { score: 0, atSeconds: 0, lagSeconds: 0, againSeconds: 0 };
   let [above, row] = [createRow(), createRow()];
   for (let i = from; i < to; i++) {
     row.scores.fill(0);
@@ -121,7 +123,8 @@ function findRepeat({ levels, bands }: SpeechFrames, from: number, to: number, v
       const pause = second - i;
       if (score <= best.score || i - first < stretch.framesMin) continue;
       if (pause < -stretch.overlapMax || pause > stretch.pauseMax) continue;
-      Object.assign(best, { score, atSeconds: (first - from) * frameSeconds, lagSeconds: lag * frameSeconds });
+      const [atSeconds, lagSeconds] = [(first - from) * frameSeconds, lag * frameSeconds];
+      Object.assign(best, { score, atSeconds, lagSeconds, againSeconds: second * frameSeconds });
     }
     [above, row] = [row, above];
   }

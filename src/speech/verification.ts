@@ -34,8 +34,9 @@ export function createVerifier(
   /** One for each account, because a caller who sets short deadlines makes the recognizer fail. */
   const breakers = new Map<string, CircuitBreaker>();
 
-  type Take = { pieces: readonly SpokenPcm[]; languageCode: string };
-  async function ask({ pieces, languageCode }: Take, owner: string, signal: AbortSignal, untilMs: number) {
+  /** A part of a take, from one second to another. */
+  type Part = { pieces: readonly SpokenPcm[]; languageCode: string; from: number; to: number };
+  async function ask({ pieces, languageCode, from, to }: Part, owner: string, signal: AbortSignal, untilMs: number) {
     const breaker = breakers.get(owner) ?? new CircuitBreaker();
     breakers.set(owner, breaker);
     // Waiting is useless while the breaker is open.
@@ -44,7 +45,8 @@ export function createVerifier(
     using slot = new DisposableStack();
     slot.defer(await slots.take({ owner, signal, waitMsMax: leftMs(waitMsMax) }));
     const trial = breaker.begin();
-    const sound = joinPcm(pieces)!;
+    const { samples, sampleRateHz } = joinPcm(pieces)!;
+    const sound = { samples: samples.subarray(from * sampleRateHz, to * sampleRateHz), sampleRateHz };
     const lengthMs = 1000 * secondsOf(sound);
     const limitMs = leftMs(waitMsMax + lengthMs);
     const limit = AbortSignal.timeout(Math.round(limitMs));
@@ -64,12 +66,13 @@ export function createVerifier(
   }
 
   return (owner) => {
-    const listen: Listen = async ({ text, languageCode, phonemes = [] }, pieces, signal, untilMs) => {
+    const listen: Listen = async ({ text, languageCode, phonemes = [], likelyRepeat }, pieces, signal, untilMs) => {
       // A recognizer cannot know how words with an unusual pronunciation are written.
       const names = phonemes.map(({ from, to }) => text.slice(from, to));
       const charsMax = heardCharsMax.start + heardCharsMax.perChar * text.length;
+      const options = { languageCode, names };
       const compare = (heard: string) => {
-        const { differences, isSuspect } = compareWords(text, heard, { languageCode, names });
+        const { differences, isSuspect } = compareWords(text, heard, options);
         const counts = differences.map(({ words }) => words);
         const wordErrors = counts.reduce((sum, count) => sum + count, 0);
         return { text: heard, wordErrors, longestRun: Math.max(0, ...counts), isSuspect };
@@ -77,10 +80,26 @@ export function createVerifier(
       const silence = compare('');
       if (silence.wordErrors === 0) return silence;
       if (pieces.length === 0) return undefined;
-      const take = { pieces, languageCode };
-      const hear = async () => (await ask(take, owner, signal, untilMs)).slice(0, charsMax).toWellFormed();
+      const hear = async (from = 0, to = Infinity) => {
+        const heard = await ask({ pieces, languageCode, from, to }, owner, signal, untilMs);
+        return heard.slice(0, charsMax).toWellFormed();
+      };
       const first = await hear();
       const heard = compare(first);
+      if (!heard.isSuspect && likelyRepeat !== undefined) {
+        // A recognizer that hears a word twice may write it once, but not if it hears the parts before and after it.
+        const hearPart = (from: number, to?: number) => hear(from, to).catch(() => '');
+        const before = await hearPart(0, likelyRepeat);
+        const parts = `${before} ${await hearPart(likelyRepeat)}`;
+        const compared = compareWords(text, parts, options);
+        const isAgain = compared.differences.some(({ kind, heard: added, words }) => {
+          const last = before.split(' ').slice(-words).join(' ');
+          return (
+            kind === 'added' && words < compared.words && compareWords(last, added, options).differences.length === 0
+          );
+        });
+        if (isAgain) return { ...compare(parts), isSuspect: true };
+      }
       if (!heard.isSuspect) return heard;
       const second = await hear();
       const isSame = compare(second).isSuspect && !compareWords(first, second, { languageCode }).isSuspect;

@@ -2,7 +2,7 @@
 // segment: another take while nothing was sent, then the best take; never a failure.
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Segment } from '../../src/engines/engine.ts';
-import { createEngineGuard, type SegmentCheck } from '../../src/engines/guard.ts';
+import { createEngineGuard, createEngineGuards, type Listen, type SegmentCheck } from '../../src/engines/guard.ts';
 import { createSpeechCheck } from '../../src/engines/speech-check.ts';
 import { createVoiceDurations } from '../../src/engines/voice-durations.ts';
 import { Failure } from '../../src/platform/errors.ts';
@@ -76,6 +76,7 @@ describe('the check', () => {
 
 describe('the guard', () => {
   const text = sentences[0]!;
+  const take = async () => ({ end() {}, retryIn() {} });
   async function hear(takes: (Pcm | Error)[], more: Partial<Segment> = {}, capabilities = {}) {
     const engine = openTakes(takes, capabilities);
     const results: string[] = [];
@@ -88,7 +89,6 @@ describe('the guard', () => {
       checked = check;
     };
     const segment = segmentOf(text, { isHeld: true, ...more });
-    const take = async () => ({ end() {}, retryIn() {} });
     const pieces = await Array.fromAsync(guard.speak(segment, signal, { take, onChecked }));
     const samples = join(
       Int16Array,
@@ -106,6 +106,15 @@ describe('the guard', () => {
     expect({ heard, faults }).toEqual({ heard: 1, faults: [] });
     expect(asked.map(({ isAgain = false }) => isAgain)).toEqual([false, true]);
     expect(results).toEqual(['tone-low cut_off', 'tone-low good']);
+  });
+
+  test('a recognizer is told where words may be spoken again', async () => {
+    const [twice] = await speakFlite(['Keep this medicine out of of the reach of children.']);
+    const said = segmentOf('Keep this medicine out of the reach of children.', { isHeld: true });
+    const places: unknown[] = [];
+    const listen: Listen = async ({ likelyRepeat }) => void places.push(likelyRepeat);
+    await Array.fromAsync(createEngineGuards()(openTakes([twice!], {})).speak(said, signal, { take, listen }));
+    expect(places).toEqual([expect.closeTo(1.6, 1)]);
   });
 
   test('each take has another seed, unless the caller states one', async () => {

@@ -79,6 +79,17 @@ test('a text without words needs no recognizer', async () => {
   expect(asked).toHaveLength(0);
 });
 
+test.each([
+  ['not open the red door', true],
+  ['then open the red door', false],
+  ['open the red door', false],
+])('if words may be spoken again, both parts are heard: %s', async (after, isSuspect) => {
+  const answers = [text, 'Please do not.', after];
+  const { hear, asked } = await open(() => says(answers.shift()!));
+  expect(await hear('one', { likelyRepeat: 0.2 })).toMatchObject({ isSuspect });
+  expect(asked.map(({ sampleCount }) => sampleCount)).toEqual([8_000, 3_200, 4_800]);
+});
+
 test('a caller who leaves waits for nothing', async () => {
   const { hear } = await open(() => new Promise(() => {}));
   expect(await hear('one', {}, { signal: AbortSignal.timeout(20) })).toBeUndefined();
