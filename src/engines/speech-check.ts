@@ -27,7 +27,7 @@ const endLevelMax = 0.02;
 const heldSecondsMax = 0.7;
 const silenceSecondsMax = 1;
 const repeatScoreMax = 9.5;
-/** Of words spoken twice, half score between this and `repeatScoreMax`, but so does one good segment of ten. */
+/** Words that are spoken twice often score between this and `repeatScoreMax`, but so does a good segment of ten. */
 const likelyScoreMin = 3;
 const surprising = { longer: { deviations: 6, share: 1.4 }, shorter: { deviations: -4, share: 0.8 } };
 /** Less speech is not judged. */

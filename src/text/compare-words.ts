@@ -68,7 +68,7 @@ export function compareWords(
 function isFault({ kind, expected, heard, words }: WordDifference): boolean {
   if (kind !== 'changed' || words >= changedWordsMin) return true;
   const [shorter, longer] = [expected, heard].map((side) => side.replaceAll(' ', '').length).sort((a, b) => a - b);
-  return words > 1 && longer! > misheardLengthMax * shorter! && longer! - shorter! >= lettersLostMin;
+  return longer! > misheardLengthMax * shorter! && longer! - shorter! >= lettersLostMin;
 }
 
 /** Whether one short word is added, such as "the": recognizers write some that nobody spoke, but none of them twice. */

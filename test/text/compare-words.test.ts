@@ -21,7 +21,6 @@ test.each([
     'The virus spreads mainly. Unplug it.',
     'the virus spread as mainly and plug it',
   ],
-  ['a word that is heard as a longer one', 'It needs more sun.', 'it needs more sunnied'],
   ['a short word that nobody said', 'Shake it well before use.', 'shake it well before you use'],
 ])('does not suspect %s', (_, text, heard) => {
   expect(compare(text, heard)).toMatchObject({ isSuspect: false });
