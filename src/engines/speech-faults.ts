@@ -32,6 +32,8 @@ const share = { audible: 0.01, voiced: 0.05, held: 0.1 };
 const held = { distanceMax: 0.8, weight: 0.15 };
 /** Two frames are alike below `alike`. `skip` is the cost of a frame of one stretch that the other does not have. */
 const distance = { alike: 1.1, max: 3, skip: 1, ofSilence: 0.01, ofOneSilent: 1.5 };
+/** The sum over all bands from which two frames have the greatest distance. */
+const sumMax = distance.max * bandCount;
 /** Usual logarithm of the strongest band above the mean of all: 3 to 6 in speech, 12 in tones. */
 const tonePeakMin = 9;
 const stretch = {
@@ -136,6 +138,6 @@ function likeness(levels: readonly number[], bands: readonly number[], i: number
   if (voiced === 0) return -distance.ofSilence;
   if (voiced === 1) return -distance.ofOneSilent;
   let sum = 0;
-  for (let b = 0; b < bandCount; b++) sum += (bands[i * bandCount + b]! - bands[j * bandCount + b]!) ** 2;
+  for (let b = 0; b < bandCount && sum < sumMax; b++) sum += (bands[i * bandCount + b]! - bands[j * bandCount + b]!) ** 2;
   return distance.alike - Math.min(distance.max, sum / bandCount);
 }
