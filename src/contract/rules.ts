@@ -193,7 +193,8 @@ function toTextCheck(rules: FieldRules | undefined, { form = '', longText = fals
   const range = rangeSentence(min, max, 'characters');
   return (text: string, path, report) => {
     if (text.includes('\0') && form === '') return report(path, 'encoding', 'contains a NUL character');
-    const chars = countChars(text);
+    // A string with more than twice `max` UTF-16 units is too long, so its characters need not be counted.
+    const chars = longText || text.length <= 2 * max ? countChars(text) : text.length;
     if (chars > max && longText)
       return report(path, 'too_long', `has ${chars} characters, over the limit of ${max}`, {
         limit: max,

@@ -138,6 +138,7 @@ function likeness(levels: readonly number[], bands: readonly number[], i: number
   if (voiced === 0) return -distance.ofSilence;
   if (voiced === 1) return -distance.ofOneSilent;
   let sum = 0;
-  for (let b = 0; b < bandCount && sum < sumMax; b++) sum += (bands[i * bandCount + b]! - bands[j * bandCount + b]!) ** 2;
+  for (let b = 0; b < bandCount && sum < sumMax; b++)
+    sum += (bands[i * bandCount + b]! - bands[j * bandCount + b]!) ** 2;
   return distance.alike - Math.min(distance.max, sum / bandCount);
 }

@@ -128,7 +128,7 @@ export function createHttpApp({
     trustProxy: isBehindProxy && ((_address: string, hop: number) => hop === 0),
     serverFactory: toServer,
     genReqId: ({ headers }: IncomingMessage) => toRequestId(headers['x-request-id']),
-    // Each GET has a HEAD, except streams (see `documented`).
+    // Each GET has a HEAD, unless its route says otherwise (`exposeHeadRoute: false`), as those of streams do.
     exposeHeadRoutes: true,
     return503OnClosing: false,
     // The server answers malformed requests itself.

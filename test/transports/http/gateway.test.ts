@@ -309,6 +309,10 @@ test.each([
 
 test.each([
   ['/api/audio/speech/sse?voice_id=tone-low&text=Hi', 'GET, POST'],
+  ['/api/audio/speech/sse/aud_1', 'DELETE, GET'],
+  ['/api/audio/speech/sse/tickets/tkt_1', 'GET'],
+  ['/api/audio/jobs/job_1/events', 'GET'],
+  ['/api/models/kokoro/events', 'GET'],
   ['/api/audio/speech/live', 'GET'],
   ['/tts/websocket', 'GET'],
   ['/v1/text-to-speech/tone-low/stream-input', 'GET'],
