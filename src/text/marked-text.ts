@@ -181,17 +181,23 @@ export function countSaid(pieces: readonly Piece[], isLiteral: boolean): number 
  * as written are cut, and not a character reference, which stands for one character.
  */
 export function piecesIn(pieces: readonly Piece[], from: number, to: number): Piece[] {
+  const found: Piece[] = [];
   let at = 0;
-  return pieces.flatMap((piece): Piece[] => {
+  for (const piece of pieces) {
     const { text } = piece;
     const start = at;
+    if (start >= to) break;
     at += text.length;
     const isExact = !piece.said && text.length === piece.to - piece.from;
-    if (!isExact || text === '') return start >= from && start < to ? [piece] : [];
+    if (!isExact || text === '') {
+      if (start >= from) found.push(piece);
+      continue;
+    }
     const [first, last] = [Math.max(from - start, 0), Math.min(to - start, text.length)];
-    if (first >= last) return [];
-    return [{ ...piece, text: text.slice(first, last), from: piece.from + first, to: piece.from + last }];
-  });
+    if (first < last)
+      found.push({ ...piece, text: text.slice(first, last), from: piece.from + first, to: piece.from + last });
+  }
+  return found;
 }
 
 export class MarkupFault extends Error {

@@ -118,8 +118,8 @@ export function readEmphasis({ attributes: { level = 'moderate' } }: Element, re
   return undefined;
 }
 
-/** Duration of breaks in milliseconds. */
 const mediumBreakMs = 500;
+/** Duration of breaks in milliseconds. */
 const breakMs: Readonly<Record<string, number>> = {
   none: 0,
   'x-weak': 100,
