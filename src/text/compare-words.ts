@@ -43,6 +43,8 @@ const changedWordsMin = 3;
 /** Misheard words have about as many letters as the words of the text. */
 const misheardLengthMax = 1.7;
 const lettersLostMin = 4;
+/** A word that is heard as several words, such as "spreads" as "spread as", gets fewer letters than an added word has. */
+const lettersAddedMin = 3;
 /** Sounds that recognizers leave out, such as "hmm", "uh" and "er". */
 const hesitation = /^(?:h?m+|u+[hm]+|e+[hr]+m*|a+h+)$/;
 /** Cells of the alignment, each one byte. */
@@ -71,9 +73,13 @@ function isFault({ kind, expected, heard, words }: WordDifference): boolean {
   return longer! > misheardLengthMax * shorter! && longer! - shorter! >= lettersLostMin;
 }
 
+/** Short words that change what a sentence says. */
+const negation = /^(?:ej|nao|ne|nem|ni|nie|no|non|nor|not|pas)$/;
+
 /** Whether one short word is added, such as "the": recognizers write some that nobody spoke, but none of them twice. */
 function isImagined([said, [word, ...more]]: Run, found: readonly Word[]): boolean {
   if (said.length > 0 || !word || more.length > 0 || word.key.length >= lettersLostMin) return false;
+  if (word.digits !== '' || negation.test(word.key) || unspaced.test(word.key)) return false;
   return !soundsAlike(word.sound, found[found.indexOf(word) - 1]?.sound ?? '');
 }
 
@@ -158,9 +164,13 @@ function matchesOf(expected: readonly Word[], heard: readonly Word[], isEqual: I
 
 /** What differs in a run, without words that sound alike and without names. */
 function describe([said, heard, ...places]: Run, names: ReadonlySet<string>): WordDifference[] {
-  // Words that are heard as fewer words may be missing.
-  const letters = said.length > heard.length ? 8 : 3;
-  if (soundsAlike(soundOf(said), soundOf(heard), letters) || isContraction(said, heard) || isContraction(heard, said))
+  // A word may be missing or added beside one that was misheard.
+  const isOther = said.length > heard.length || lettersOf(heard) - lettersOf(said) >= lettersAddedMin;
+  if (
+    soundsAlike(soundOf(said), soundOf(heard), isOther ? 8 : 3) ||
+    isContraction(said, heard) ||
+    isContraction(heard, said)
+  )
     return [];
   const isName = ({ key }: Word) => names.has(key);
   // A name may be heard as any word, or as two.
@@ -199,6 +209,7 @@ const digitsOf = (words: readonly Word[]): string =>
 const isContraction = ([one, more]: readonly Word[], [first, , third]: readonly Word[]): boolean =>
   !!one && !more && !!first && !third && /['’]/.test(one.text) && one.key.startsWith(first.key);
 
+const lettersOf = (words: readonly Word[]): number => words.reduce((sum, { key }) => sum + key.length, 0);
 const textOf = (words: readonly Word[]): string => words.map(({ text }) => text).join(' ');
 const soundOf = (words: readonly Word[]): string => soundKey(words.map(({ key }) => key).join(''));
 

@@ -31,6 +31,9 @@ test.each([
   ['a repeated word', 'Go to the old bridge.', 'go to the old old bridge', ['added', '', 'old']],
   ['a short word that is repeated', 'Go to the bridge.', 'go to the the bridge', ['added', '', 'the']],
   ['an added word', 'Open it.', 'open it gently', ['added', '', 'gently']],
+  ['an added negation', 'Please do open it.', 'please do not open it', ['added', '', 'not']],
+  ['an added number', 'Dial 5 now.', 'dial 5 6 now', ['added', '', 'six']],
+  ['an added word beside a misheard one', 'It is recommended.', 'it is never recommend', ['added', '', 'never']],
   ['a skipped word beside a misheard one', 'No, she snapped.', 'no snap', ['missing', 'she', '']],
   ['a cut end', 'Take the second left, then stop.', 'take the second left', ['missing', 'then stop', '']],
   ['an added sentence', 'That is all.', 'that is all thanks for watching', ['added', '', 'thanks for watching']],
@@ -40,6 +43,10 @@ test.each([
 ])('suspects %s', (_, text, heard, difference) => {
   expect(listed(text, heard)).toEqual([difference]);
   expect(compare(text, heard).isSuspect).toBe(true);
+});
+
+test('a character that is added in a language without spaces is suspect', () => {
+  expect(compare('我去北京。', '我不去北京', 'zh-CN')).toMatchObject({ isSuspect: true });
 });
 
 test('says where a difference is, in the text and in what was heard', () => {
