@@ -4,7 +4,6 @@
 
 import { Failure } from '../platform/errors.ts';
 import { secondsOf } from '../platform/pcm.ts';
-import { onAbort } from '../platform/runtime/abort.ts';
 import type { Engine, Segment, SpokenPcm } from './engine.ts';
 import { createSoundCheck } from './sound-check.ts';
 
@@ -51,8 +50,6 @@ export async function runEngine(
     for (let isHeard = false; ; isHeard = true) {
       const sinceMs = performance.now();
       const { done, value } = await watchdog.wait(pieces.next(), isHeard ? stallMsMax : firstSoundMsMax);
-      // The signal may have aborted after the engine had finished the piece.
-      signal.throwIfAborted();
       pace.workSeconds += (performance.now() - sinceMs) / 1000;
       if (done) break;
       pace.soundSeconds += secondsOf(value);
@@ -90,10 +87,10 @@ function createWatchdog(signal: AbortSignal) {
   let timer: NodeJS.Timeout | undefined;
   let timerMs = 0;
   const stop = (reason: unknown) => {
-    // First, so that the wait ends with this reason, and not with that of an engine that stops at once.
-    giveUp?.(reason);
     stopping.abort(reason);
+    giveUp?.(reason);
   };
+  const abort = () => stop(signal.reason);
   const runOut = () => {
     if (giveUp) stop(new Failure('engine_timeout', {}, new Error(`no audio for ${timerMs} ms`)));
   };
@@ -104,21 +101,33 @@ function createWatchdog(signal: AbortSignal) {
     timer = setTimeout(runOut, ms);
     timerMs = ms;
   };
-  const listening = onAbort(signal, () => stop(signal.reason));
+  signal.addEventListener('abort', abort, { once: true });
   return {
     signal: stopping.signal,
     wait<T>(work: Promise<T>, ms: number): Promise<T> {
-      const givenUp = Promise.withResolvers<never>();
-      giveUp = givenUp.reject;
-      if (stopping.signal.aborted) giveUp(stopping.signal.reason);
-      else startTimer(ms);
-      return Promise.race([givenUp.promise, work]).finally(() => {
-        giveUp = undefined;
+      return new Promise((resolve, reject) => {
+        giveUp = reject;
+        const settle = () => {
+          giveUp = undefined;
+          if (signal.aborted) reject(signal.reason);
+        };
+        work.then(
+          (result) => {
+            settle();
+            resolve(result);
+          },
+          (error) => {
+            settle();
+            reject(error);
+          },
+        );
+        if (stopping.signal.aborted) reject(stopping.signal.reason);
+        else startTimer(ms);
       });
     },
     end(): void {
       clearTimeout(timer);
-      listening[Symbol.dispose]();
+      signal.removeEventListener('abort', abort);
       stopping.abort(runOver);
     },
   };

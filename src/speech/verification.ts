@@ -1,6 +1,6 @@
 // Has a recognizer hear whether speech says its text (`verify`). The recognizer is not trusted: it may be slow, dead or
 // full, or answer with the words of another recording. Then a segment counts as not checked. Words that differ are
-// believed only if the recognizer hears them twice in the same audio.
+// believed only if the recognizer hears them twice in the same audio, and repeated words if it hears both in two parts.
 import { toFloat } from '../audio.ts';
 import type { Listen, SpokenPcm } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';
@@ -84,21 +84,28 @@ export function createVerifier(
         const heard = await ask({ pieces, languageCode, from, to }, owner, signal, untilMs);
         return heard.slice(0, charsMax).toWellFormed();
       };
+      /**
+       * Hears the parts before and after a place, because a recognizer may write a word once that it hears twice. Returns
+       * both if the second begins with the last words of the first.
+       */
+      const hearParts = async (at: number): Promise<string | undefined> => {
+        const before = (await hear(0, at)).replace(/[\s\p{P}]+$/u, '');
+        const parts = `${before} ${await hear(at)}`;
+        const { words: wordCount, differences } = compareWords(text, parts, options);
+        const isAgain = differences.some(({ kind, heard: added, heardFrom, words }) => {
+          const isHere = heardFrom <= before.length + 1 && heardFrom + added.length >= before.length;
+          // A recognizer may hear a short text as a whole in either part.
+          if (kind !== 'added' || !isHere || words >= wordCount) return false;
+          const last = before.split(/\s+/).slice(-words).join(' ');
+          return compareWords(last, added, options).differences.every((each) => each.kind === 'missing');
+        });
+        return isAgain ? parts : undefined;
+      };
       const first = await hear();
       const heard = compare(first);
       if (!heard.isSuspect && likelyRepeat !== undefined) {
-        // A recognizer that hears a word twice may write it once, but not if it hears the parts before and after it.
-        const hearPart = (from: number, to?: number) => hear(from, to).catch(() => '');
-        const before = await hearPart(0, likelyRepeat);
-        const parts = `${before} ${await hearPart(likelyRepeat)}`;
-        const compared = compareWords(text, parts, options);
-        const isAgain = compared.differences.some(({ kind, heard: added, words }) => {
-          const last = before.split(' ').slice(-words).join(' ');
-          return (
-            kind === 'added' && words < compared.words && compareWords(last, added, options).differences.length === 0
-          );
-        });
-        if (isAgain) return { ...compare(parts), isSuspect: true };
+        const parts = await hearParts(likelyRepeat).catch(() => undefined);
+        return parts ? { ...compare(parts), isSuspect: true } : heard;
       }
       if (!heard.isSuspect) return heard;
       const second = await hear();

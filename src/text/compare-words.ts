@@ -73,14 +73,16 @@ function isFault({ kind, expected, heard, words }: WordDifference): boolean {
   return longer! > misheardLengthMax * shorter! && longer! - shorter! >= lettersLostMin;
 }
 
-/** Short words that change what a sentence says. */
-const negation = /^(?:ej|nao|ne|nem|ni|nie|no|non|nor|not|pas)$/;
+const negation = /^(?:ej|nao|ne|nem|ni|nie|no|non|nor|not|pas|не)$/;
+/** Whether the word changes what a sentence says, however short it is. */
+const isWeighty = ({ key, digits }: Word): boolean => digits !== '' || negation.test(key);
 
 /** Whether one short word is added, such as "the": recognizers write some that nobody spoke, but none of them twice. */
 function isImagined([said, [word, ...more]]: Run, found: readonly Word[]): boolean {
   if (said.length > 0 || !word || more.length > 0 || word.key.length >= lettersLostMin) return false;
-  if (word.digits !== '' || negation.test(word.key) || unspaced.test(word.key)) return false;
-  return !soundsAlike(word.sound, found[found.indexOf(word) - 1]?.sound ?? '');
+  if (isWeighty(word) || unspaced.test(word.key)) return false;
+  const at = found.indexOf(word);
+  return [found[at - 1], found[at + 1]].every((beside) => !soundsAlike(word.sound, beside?.sound ?? ''));
 }
 
 const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}]/u;
@@ -165,7 +167,9 @@ function matchesOf(expected: readonly Word[], heard: readonly Word[], isEqual: I
 /** What differs in a run, without words that sound alike and without names. */
 function describe([said, heard, ...places]: Run, names: ReadonlySet<string>): WordDifference[] {
   // A word may be missing or added beside one that was misheard.
-  const isOther = said.length > heard.length || lettersOf(heard) - lettersOf(said) >= lettersAddedMin;
+  const isAdded =
+    heard.length > said.length && heard.some((word) => isWeighty(word) && !said.some(({ key }) => key === word.key));
+  const isOther = said.length > heard.length || isAdded || lettersOf(heard) - lettersOf(said) >= lettersAddedMin;
   if (
     soundsAlike(soundOf(said), soundOf(heard), isOther ? 8 : 3) ||
     isContraction(said, heard) ||

@@ -32,6 +32,8 @@ test.each([
   ['a short word that is repeated', 'Go to the bridge.', 'go to the the bridge', ['added', '', 'the']],
   ['an added word', 'Open it.', 'open it gently', ['added', '', 'gently']],
   ['an added negation', 'Please do open it.', 'please do not open it', ['added', '', 'not']],
+  ['an added negation beside a misheard word', 'He understands it.', 'he not understand it', ['added', '', 'not']],
+  ['a short word that is repeated before it', 'Go to the bridge.', 'go too to the bridge', ['added', '', 'too']],
   ['an added number', 'Dial 5 now.', 'dial 5 6 now', ['added', '', 'six']],
   ['an added word beside a misheard one', 'It is recommended.', 'it is never recommend', ['added', '', 'never']],
   ['a skipped word beside a misheard one', 'No, she snapped.', 'no snap', ['missing', 'she', '']],
