@@ -34,7 +34,7 @@ const own = new URL('..', import.meta.url).href;
 /** Module formats by file extension: a checkout has TypeScript files, and the npm package has JavaScript files. */
 const ownFormats = { '.ts': 'module-typescript', '.js': 'module' };
 
-const isOwn = (url) => url.startsWith(own) && !url.startsWith('node_modules/', own.length);
+const isOwn = (url) => url.startsWith(own) && !url.includes('node_modules/', own.length);
 
 /**
  * Resolves a relative import with a file extension, or returns undefined. Node itself would access each file several
@@ -51,7 +51,7 @@ function resolveKnown(specifier, parentURL) {
   return undefined;
 }
 
-/** Packages and parts of Node by the name with which Sonant imports them, which means the same in all its files. */
+/** Packages and parts of Node, by the name and the conditions with which Sonant's files import them. */
 const packages = new Map();
 
 function resolve(specifier, context, next) {
@@ -59,8 +59,9 @@ function resolve(specifier, context, next) {
   const known = resolveKnown(specifier, parentURL);
   if (known) return known;
   if (specifier.startsWith('.') || !isOwn(parentURL)) return next(specifier, context);
-  const found = packages.get(specifier) ?? { ...next(specifier, context), shortCircuit: true };
-  packages.set(specifier, found);
+  const key = `${specifier} ${context.conditions}`;
+  const found = packages.get(key) ?? { ...next(specifier, context), shortCircuit: true };
+  packages.set(key, found);
   return found;
 }
 

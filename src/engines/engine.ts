@@ -257,7 +257,10 @@ export interface EngineDefinition<S extends Settings = Settings> {
   /** Whether Sonant runs without the engine. */
   isOptional?: boolean;
   settings: S;
-  /** Whether the engine starts a program when it is opened. The service opens it while its own parts are loaded. */
+  /**
+   * Whether the engine starts a program when it is opened. The service opens it, without a log and metrics, while its own
+   * parts are loaded.
+   */
   startsProgram?: boolean;
   /** Checks whether the engine can work here. Leaves no resources open. */
   inspect(settings: SettingValues<S>, dataDir: string): Promise<EngineReport>;
