@@ -159,7 +159,7 @@ export interface ExpiredQuery {
 }
 
 const account = 'coalesce(account_id, owner_id)';
-/** Chapters of the account's jobs that have not ended. Without them, a job would have to speak them again and might never end. */
+/** Chapters of the account's jobs that have not ended. A job without them speaks them again, and might never end. */
 const ofUnendedJob = `clip_id in (select audio_id from job_chapters where audio_id is not null
   and job_key in (select job_key from jobs where account_id = $1 and ended_at_ms is null))`;
 const toRemove = `clip_id as "clipId", ${account} as "accountId", byte_count as "byteCount",

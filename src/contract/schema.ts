@@ -81,6 +81,8 @@ export const rulesOf = oncePer((field: DescField): FieldRules => getOption(field
 export const restOf = oncePer((field: DescField): RestField => getOption(field, rest_field));
 export const restOfMethod = oncePer((method: DescMethod) => getOption(method, restOption));
 export const restOfService = oncePer((service: DescService) => getOption(service, rest_service));
+/** What the protos say about REST. */
+export const restOptions = { ofField: restOf, ofMethod: restOfMethod, ofService: restOfService };
 
 /** A member of a JSON object. If `outer` is set, the member is a field of that nested message, which is inlined. */
 export interface Member {

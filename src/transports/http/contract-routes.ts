@@ -22,9 +22,7 @@ import {
   Reading,
   readMembers,
   readQuery,
-  restOf,
-  restOfMethod,
-  restOfService,
+  restOptions,
   toViolation,
   type UnknownField,
   writeMessage,
@@ -75,8 +73,8 @@ export function addContractRoutes<S extends DescService>(
 
 /** The parts of an endpoint's route, for use in a hand-written route. */
 export function contractRoute(method: DescMethod, endpoint: Endpoint, { callRpc, isStrict, baseUrl }: RouteTools) {
-  const isGuarded = restOfService(method.parent).guarded;
-  const { nullResets } = restOfMethod(method);
+  const isGuarded = restOptions.ofService(method.parent).guarded;
+  const { nullResets } = restOptions.ofMethod(method);
   const read = createReader(method, endpoint, isStrict);
   const send = createSender(method, endpoint, baseUrl);
   const write = createEventWriter(method, endpoint);
@@ -115,12 +113,12 @@ interface Read {
 
 function createReader(method: DescMethod, { verb, inPath, body, file }: Endpoint, isStrictHere: boolean) {
   const { input } = method;
-  const { optionalBody, nullResets } = restOfMethod(method);
-  const isStrict = isStrictHere || restOfService(method.parent).guarded;
+  const { optionalBody, nullResets } = restOptions.ofMethod(method);
+  const isStrict = isStrictHere || restOptions.ofService(method.parent).guarded;
   const hasMask = input.fields.some(({ name }) => name === 'update_mask');
   const hasQuery = (verb === 'GET' && input.fields.length > inPath.length) || file !== undefined;
   const without = [...inPath, ...(file ? [file] : [])].map(({ name }) => name);
-  const inHeaders = input.fields.filter((field) => restOf(field).header !== '');
+  const inHeaders = input.fields.filter((field) => restOptions.ofField(field).header !== '');
 
   return (request: FastifyRequest): Read => {
     const message = create(input);
@@ -149,7 +147,7 @@ function createReader(method: DescMethod, { verb, inPath, body, file }: Endpoint
 
 /** Reads the header of a field. An invalid number counts as 0. */
 function headerOf({ headers }: FastifyRequest, field: DescField): string | bigint {
-  const value = headers[restOf(field).header.toLowerCase()];
+  const value = headers[restOptions.ofField(field).header.toLowerCase()];
   const text = typeof value === 'string' ? value : '';
   if (field.scalar === ScalarType.STRING) return text;
   return /^\d{1,15}$/.test(text) ? BigInt(text) : 0n;
@@ -163,8 +161,8 @@ type WriteEvent = (event: Readonly<Record<string, any>>) => Buffer;
  *     id: 17     event: job.chapter.done     data: {"type":"job.chapter.done","chapter":2,"job":{...}}
  */
 function createEventWriter({ output }: DescMethod, { responseBody }: Endpoint): WriteEvent {
-  const id = output.fields.find((field) => restOf(field).eventId);
-  const typeField = output.fields.find((field) => restOf(field).eventType);
+  const id = output.fields.find((field) => restOptions.ofField(field).eventId);
+  const typeField = output.fields.find((field) => restOptions.ofField(field).eventType);
   return (event) => {
     const type = typeField ? enumNames(typeField.enum!).toName(event[typeField.localName]) : responseBody?.name;
     const data = responseBody
@@ -218,13 +216,13 @@ async function* withFirst(first: Buffer, rest: AsyncGenerator<Buffer>): AsyncGen
 
 function createSender(method: DescMethod, { responseBody }: Endpoint, baseUrl: () => string) {
   const { output, parent } = method;
-  const { status, location, noStore, doneField } = restOfMethod(method);
-  const isUncached = noStore || restOfService(parent).guarded;
+  const { status, location, noStore, doneField } = restOptions.ofMethod(method);
+  const isUncached = noStore || restOptions.ofService(parent).guarded;
   const desc = responseBody?.message ?? output;
   const done = doneField === '' ? undefined : fieldOf(desc, doneField).localName;
   const code = status || (location === '' ? 200 : 201);
   const headers = output.fields
-    .map((field) => [restOf(field).header, field.localName] as const)
+    .map((field) => [restOptions.ofField(field).header, field.localName] as const)
     .filter(([name]) => name);
   return (
     reply: FastifyReply,
