@@ -23,4 +23,4 @@ export {
 // Protos and OpenAPI
 
 export { bodySchema, documentMethod, memberSchema, messageSchema } from './contract/method-docs.ts';
-export { type Endpoint, endpointsOf, enumNames, fieldOf, isOurs, restOptions } from './contract/schema.ts';
+export { endpointsOf, enumNames, fieldOf, isOurs, restOptions } from './contract/schema.ts';

@@ -14,7 +14,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from
 import { type Received, scopesOf } from '../../api.ts';
 import {
   documentMethod,
-  type Endpoint,
   endpointsOf,
   enumNames,
   fieldOf,
@@ -35,6 +34,8 @@ import { addWithoutBody, fieldsOf, ignoredHeaders } from './request-fields.ts';
 import { documented, type RouteDocs } from './route-docs.ts';
 import type { RouteTools } from './route-tools.ts';
 import { eventHeaders } from './synthesis/resumable-stream.ts';
+
+type Endpoint = ReturnType<typeof endpointsOf>[number];
 
 /** Exceptions for the routes of a service, by method name. */
 interface Special<S extends DescService> {
