@@ -198,13 +198,13 @@ function whole(pieces: readonly SpokenPcm[]): SpokenPcm | undefined {
   return spoken && { ...spoken, words: pieces.flatMap(({ words = [] }) => words) };
 }
 
-/** Where the text of the chapter has the words of a cut, and the first of them; undefined if it has none. */
 /** Number of characters from the first word of the segment to its last. */
 function lengthOf({ cut }: PlannedCut): number {
   const [first, last] = [cut?.spans[0], cut?.spans.at(-1)];
   return first && last ? last.offset + last.length - first.offset : 0;
 }
 
+/** Where the text of the chapter has the words of a cut, and the first of them; undefined if it has none. */
 function placeOf({ cut, chunk }: PlannedCut, partOffset: number): { offset: number; text: string } | undefined {
   const [first, last] = [cut?.spans[0], cut?.spans.at(-1)];
   if (!first || !last) return undefined;
