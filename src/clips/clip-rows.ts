@@ -159,7 +159,7 @@ export interface ExpiredQuery {
 }
 
 const account = 'coalesce(account_id, owner_id)';
-/** Chapters of the account's jobs that have not ended. A job without them speaks them again, and might never end. */
+/** Chapters of the account's unfinished jobs. A job that loses them speaks them again, and might never end. */
 const ofUnendedJob = `clip_id in (select audio_id from job_chapters where audio_id is not null
   and job_key in (select job_key from jobs where account_id = $1 and ended_at_ms is null))`;
 const toRemove = `clip_id as "clipId", ${account} as "accountId", byte_count as "byteCount",
@@ -183,7 +183,7 @@ function createClipRemovalRows(store: RowStore, end: EndClips) {
       const { expiresAtMs = -1, clipId = '' } = after ?? {};
       return store.query<StoredClipRow>(sql, nowMs, expiresAtMs, clipId, accountId ?? null, limit);
     },
-    /** Lists the account's oldest live clips that no reply has linked to, and that no job that has not ended needs. */
+    /** Lists the account's oldest live clips that no reply has linked to and that no unfinished job needs. */
     async listUnlinked(accountId: string, limit: number): Promise<StoredClipRow[]> {
       const sql = `select ${toRemove} from clips where purged_at_ms is null and used_at_ms is null and ${account} = $1
         and expires_at_ms > $2 and not ${ofUnendedJob} order by created_at_ms limit $3`;

@@ -26,8 +26,8 @@ export const checkCommand: Command = {
   usage: () => `Usage: ${usage} [options]
 
 Compares a recording (WAV, FLAC, MP3, Ogg Opus or Ogg Vorbis, up to an hour) with its text, and prints words that are
-missing, added or replaced. Exits with 1 if there are such words. A server with OpenAI's transcription API hears the
-recording: set SONANT_TRANSCRIPTION_URL.`,
+missing, added or replaced. Exits with 1 unless all of them were probably misheard. A server with OpenAI's
+transcription API hears the recording: set SONANT_TRANSCRIPTION_URL.`,
   async run({ args, signal, loadConfig, print }) {
     const { values, positionals } = parseCommandArgs({ args, options, allowPositionals: true });
     const path = onlyArgument(positionals, usage);

@@ -22,7 +22,7 @@ export interface KeepSegmentsOptions {
   rows: Pick<JobRows, 'findSegment' | 'addSegment' | 'countCharged' | 'deleteSegmentsOfVoice'>;
   clips: Pick<ClipStore, 'create' | 'open' | 'remove'>;
   holder: string;
-  /** The chapter's voice, for which a segment is counted that no voice speaks, such as dots. */
+  /** The chapter's voice. Segments that no voice speaks, such as dots, count as segments of this voice. */
   voiceId: string;
   /** Returns the expiry time of the lease. Storing a segment renews the lease. */
   leaseUntilMs(): Promise<number>;
@@ -102,7 +102,8 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     // from the stored ones are charged again.
     const isCharged = segment >= (await charged) || (isReopened && before !== undefined && !isSame);
     const isAgain = before?.fingerprint === askedAgain;
-    // The first piece of a very long word is charged for the whole word; spoken again, another one is charged for itself.
+    // The first piece of a very long word is charged for the whole word. If another piece is spoken again, that piece is
+    // charged for its own characters.
     const price = isAgain ? chars || lengthOf(cut) : chars;
     const ownChars = isCharged ? price : 0;
     const takeOwn = () => take(ownChars, signal).catch(faultOf(cut, signal));

@@ -1,5 +1,5 @@
-// Polls at an interval, one poll at a time. Requests that arrive during a poll share the next poll; the interval skips
-// a time at which a poll still runs.
+// Polls at an interval, one poll at a time. Requests that arrive during a poll share the next poll. If a poll still
+// runs when the interval ends, the interval starts no poll.
 
 interface PollingOptions {
   everyMs: number;
