@@ -23,6 +23,8 @@ interface VerifierOptions {
 const waitMsUsual = 10_000;
 /** The audio of waiting segments is kept in memory, as the engine gave it. */
 const waitingMax = 64;
+/** Longest pause that a recognizer gets when it asks for one. */
+const restSecondsMax = 60;
 /** Words beyond this length are not compared: a recognizer may repeat itself without end. */
 const heardCharsMax = { start: 200, perChar: 2 };
 
@@ -33,6 +35,8 @@ export function createVerifier(
   const slots = new SlotQueue({ slotsMax: atOnceMax, waitingMax, isShared: true });
   /** One for each account, because a caller who sets short deadlines makes the recognizer fail. */
   const breakers = new Map<string, CircuitBreaker>();
+  /** Time until which the recognizer asked not to be called. */
+  let restUntilMs = 0;
 
   /** A part of a take, from one second to another. */
   type Part = { pieces: readonly SpokenPcm[]; languageCode: string; from: number; to: number };
@@ -41,6 +45,7 @@ export function createVerifier(
     breakers.set(owner, breaker);
     // Waiting is useless while the breaker is open.
     breaker.check();
+    if (performance.now() < restUntilMs) throw new Failure('overloaded');
     const leftMs = (ms: number) => Math.max(0, Math.min(ms, untilMs - performance.now()));
     using slot = new DisposableStack();
     slot.defer(await slots.take({ owner, signal, waitMsMax: leftMs(waitMsMax) }));
@@ -61,6 +66,7 @@ export function createVerifier(
       const isTooShort = limit.aborted && limitMs < lengthMs;
       if (signal.aborted || isTooShort || waitSeconds === undefined) trial.cancelled();
       else trial.failed(1000 * waitSeconds);
+      restUntilMs = Math.max(restUntilMs, performance.now() + 1000 * Math.min(waitSeconds ?? 0, restSecondsMax));
       throw error;
     }
   }
@@ -90,14 +96,16 @@ export function createVerifier(
        */
       const hearParts = async (at: number): Promise<string | undefined> => {
         const before = (await hear(0, at)).replace(/[\s\p{P}]+$/u, '');
-        const parts = `${before} ${await hear(at)}`;
+        const parts = `${before} ${(await hear(at)).replace(/^[\s\p{P}]+/u, '')}`;
         const { words: wordCount, differences } = compareWords(text, parts, options);
         const isAgain = differences.some(({ kind, heard: added, heardFrom, words }) => {
           const isHere = heardFrom <= before.length + 1 && heardFrom + added.length >= before.length;
           // A recognizer may hear a short text as a whole in either part.
           if (kind !== 'added' || !isHere || words >= wordCount) return false;
           const last = before.split(/\s+/).slice(-words).join(' ');
-          return compareWords(last, added, options).differences.every((each) => each.kind === 'missing');
+          // In languages without spaces, the last word may have more words before it.
+          const beside = compareWords(last, added, options).differences;
+          return beside.every(({ kind: fault, to }) => fault === 'missing' && to < last.length);
         });
         return isAgain ? parts : undefined;
       };

@@ -73,7 +73,7 @@ function isFault({ kind, expected, heard, words }: WordDifference): boolean {
   return longer! > misheardLengthMax * shorter! && longer! - shorter! >= lettersLostMin;
 }
 
-const negation = /^(?:ej|nao|ne|nem|ni|nie|no|non|nor|not|pas|не)$/;
+const negation = /^(?:ei|ej|nao|ne|nem|ni|nie|no|non|nor|not|nu|pas|δεν|μη|не|ні|לא|لا|ما)$/;
 /** Whether the word changes what a sentence says, however short it is. */
 const isWeighty = ({ key, digits }: Word): boolean => digits !== '' || negation.test(key);
 

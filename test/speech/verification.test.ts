@@ -73,6 +73,16 @@ test.each([
   expect(asked).toHaveLength(1);
 });
 
+test.each([
+  ['喜欢吃苹果', true],
+  ['吃苹果', false],
+])('and in languages without spaces: %s', async (after, isSuspect) => {
+  const said = '我喜欢吃苹果。';
+  const answers = [said, '我喜欢', after];
+  const { hear } = await open(() => says(answers.shift()!));
+  expect(await hear('one', { text: said, languageCode: 'zh-CN', likelyRepeat: 0.2 })).toMatchObject({ isSuspect });
+});
+
 test('a text without words needs no recognizer', async () => {
   const { hear, asked } = await open(() => says(''));
   expect(await hear('one', { text: '…' })).toMatchObject({ isSuspect: false });
@@ -81,6 +91,7 @@ test('a text without words needs no recognizer', async () => {
 
 test.each([
   ['not open the red door', true],
+  [' "Not open the red door."', true],
   ['then open the red door', false],
   ['open the red door', false],
 ])('if words may be spoken again, both parts are heard: %s', async (after, isSuspect) => {
