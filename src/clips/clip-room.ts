@@ -1,7 +1,7 @@
 // Makes room for stored audio, within a quota per account, a total quota, and the free space of the file system. A clip
 // that would not fit is refused before it is spoken. Expired clips are removed first, then the oldest clips of the
 // account or, above the total quota, of the largest account. Clips without a link never displace clips with a link. A
-// clip whose link was returned within the last minute stays.
+// clip whose link was returned within the last minute stays, and so do the chapters of a job that has not ended.
 import { Failure } from '../platform/errors.ts';
 import { freeBytesMin } from '../platform/runtime/files.ts';
 import { createMetrics, type Metrics } from '../platform/telemetry/prometheus.ts';
@@ -119,10 +119,15 @@ export function createClipRoom({ clips, index, limits, metrics = createMetrics()
 
   return {
     /** Makes room for the expected bytes, or throws `storage_full`. */
-    reserve: ({ accountId, bytes: expected, isLinked }: RoomRequest): Promise<Reservation> =>
+    reserve: ({
+      accountId,
+      bytes: expected,
+      isExact,
+      isLinked,
+    }: RoomRequest & { isExact?: boolean }): Promise<Reservation> =>
       inTurn(async () => {
         await refresh();
-        const added = quota.withMargin(expected + bytesPerClip);
+        const added = isExact ? expected + bytesPerClip : quota.withMargin(expected + bytesPerClip);
         await makeRoom({ accountId, bytes: added, isLinked });
         return toReservation(bytes.reserve(accountId, added), isLinked);
       }),

@@ -118,6 +118,12 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
       );
       return clip;
     },
+    /** Has a job's chapter with this audio charged again if it is spoken again, because its owner deletes the audio. */
+    async chargeAgain(clipId: string, ownerId: string): Promise<void> {
+      const sql = `update job_chapters set charged_segments = 0
+        where audio_id = $1 and job_key in (select job_key from jobs where owner_id = $2)`;
+      await store.query(sql, clipId, ownerId);
+    },
     /** Expires the owner's clip now. Returns undefined if the owner has no such live clip. */
     async markDeleted(clipId: string, ownerId: string, nowMs: number): Promise<ClipRow | undefined> {
       const [clip] = await end<ClipRow>(
@@ -159,9 +165,9 @@ export interface ExpiredQuery {
 }
 
 const account = 'coalesce(account_id, owner_id)';
-/** Chapters of the account's unfinished jobs. A job that loses them speaks them again, and might never end. */
-const ofUnendedJob = `clip_id in (select audio_id from job_chapters where audio_id is not null
-  and job_key in (select job_key from jobs where account_id = $1 and ended_at_ms is null))`;
+/** Chapters of unfinished jobs. A job that loses them speaks them again, and might never end. */
+const ofUnfinishedJob = `clip_id in (select audio_id from job_chapters where audio_id is not null
+  and job_key in (select job_key from jobs where status in ('queued', 'running')))`;
 const toRemove = `clip_id as "clipId", ${account} as "accountId", byte_count as "byteCount",
   expires_at_ms as "expiresAtMs"`;
 
@@ -186,20 +192,20 @@ function createClipRemovalRows(store: RowStore, end: EndClips) {
     /** Lists the account's oldest live clips that no reply has linked to and that no unfinished job needs. */
     async listUnlinked(accountId: string, limit: number): Promise<StoredClipRow[]> {
       const sql = `select ${toRemove} from clips where purged_at_ms is null and used_at_ms is null and ${account} = $1
-        and expires_at_ms > $2 and not ${ofUnendedJob} order by created_at_ms limit $3`;
+        and expires_at_ms > $2 and not ${ofUnfinishedJob} order by created_at_ms limit $3`;
       return store.query<StoredClipRow>(sql, accountId, Date.now(), limit);
     },
     /** Lists the account's oldest live clips to which replies have linked, but not since `beforeMs`, likewise. */
     async listUnused(accountId: string, beforeMs: number, limit: number): Promise<StoredClipRow[]> {
       const sql = `select ${toRemove} from clips where purged_at_ms is null and used_at_ms is not null
-        and ${account} = $1 and used_at_ms < $2 and expires_at_ms > $3 and not ${ofUnendedJob}
+        and ${account} = $1 and used_at_ms < $2 and expires_at_ms > $3 and not ${ofUnfinishedJob}
         order by created_at_ms limit $4`;
       return store.query<StoredClipRow>(sql, accountId, beforeMs, Date.now(), limit);
     },
     /** Expires a clip to free space, unless it has been used since `beforeMs`. Returns whether the clip has expired. */
     async expireUnused(clipId: string, beforeMs: number): Promise<boolean> {
       const sql = `update clips set deleted_at_ms = $2, expires_at_ms = $2 where clip_id = $1 and expires_at_ms > $2
-        and (used_at_ms is null or used_at_ms < $3) returning clip_id`;
+        and (used_at_ms is null or used_at_ms < $3) and not ${ofUnfinishedJob} returning clip_id`;
       return (await end(sql, clipId, Date.now(), beforeMs)).length > 0;
     },
     /** Number and total size of the clips that have not been purged, per account. */

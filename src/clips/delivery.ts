@@ -58,7 +58,7 @@ export interface DeliveryOptions {
   clips: ClipStore;
   /** Default: a memory cache that only this object uses. */
   memory?: Pick<ClipMemory, 'isHeld' | 'read'>;
-  index: Pick<ClipRows, 'add' | 'findCached' | 'markDeleted' | 'markPurged' | 'markUsed'>;
+  index: Pick<ClipRows, 'add' | 'chargeAgain' | 'findCached' | 'markDeleted' | 'markPurged' | 'markUsed'>;
   room: Pick<ClipRoom, 'reserve' | 'noteRemoved'>;
   /** The base URL of clips, the time for which clips are stored, and whether clips have manifests. */
   links: { baseUrl(): string; keepMs: number; hasManifests?: boolean };
@@ -173,6 +173,8 @@ export function createDelivery(options: DeliveryOptions, singleFlight: SingleFli
 
     /** Deletes the audio. Throws `not_found` if the caller has no audio with this id. */
     async remove(audioId: string, caller: Caller): Promise<void> {
+      // Callers may do this as often as they like.
+      await index.chargeAgain(audioId, caller.callerId);
       if (!(await removeAudio({ clips, index, room }, audioId, caller.callerId))) throw new Failure('not_found');
     },
   };

@@ -153,7 +153,9 @@ export function jobTableConformance(name: string, open: () => Promise<RowStore>)
       const revisions = (await rows.chaptersOf(jobKey)).map(({ doneRevision }) => doneRevision!);
       expect(revisions).toHaveLength(2);
       expect(revisions[1]).toBeLessThan(revisions[0]!);
-      await rows.reopenChapter({ jobKey, chapter: 1 });
+      await rows.reopenChapter({ jobKey, chapter: 1, audioId: 'aud_0' });
+      expect(await open()).toBe(2);
+      await rows.reopenChapter({ jobKey, chapter: 1, audioId: 'aud_1' });
       expect(await open()).toBe(1);
       await finish(1);
       const end = { status: 'succeeded', nowMs: 5, expiresAtMs: 6, audioId: 'aud_A', seconds: 4 } as const;

@@ -1,5 +1,5 @@
 // Joins the finished chapters of a job into one clip with captions (audio/book-file/ joins the bytes), and ends the job.
-// A chapter whose file was deleted, to free space or with its voice, is spoken again first.
+// A chapter whose file was deleted, by its caller or with its voice, is spoken again first.
 import {
   audioFormats,
   type BookChapter,
@@ -40,7 +40,7 @@ export async function joinJob(job: JobRow, tools: JobTools, signal: AbortSignal)
   const finished = await findChapters(job, tools);
   if (!finished) return;
   const bytes = finished.reduce((sum, { clip }) => sum + clip.byteCount, 0);
-  const reservation = await room.reserve({ accountId: job.accountId, bytes, isLinked: true });
+  const reservation = await room.reserve({ accountId: job.accountId, bytes, isExact: true, isLinked: true });
   try {
     const stored = await storeBook({ job, settings, request, finished, reservation }, tools, signal);
     const nowMs = await rows.now();
@@ -86,15 +86,17 @@ async function findChapters(
   { rows, clips, index, onFault }: JobTools,
 ): Promise<Finished[] | undefined> {
   const finished: Finished[] = [];
+  const unneeded: string[] = [];
   let isWhole = true;
   for (const row of await rows.chaptersOf(jobKey)) {
     const clip = row.audioId === null ? undefined : await index.find(row.audioId);
     if (isLive(clip) && (await isStored(clips, clip.clipId))) finished.push({ row, clip });
     else {
       isWhole = false;
-      for (const key of await rows.reopenChapter(row)) await clips.remove(key).catch(onFault);
+      unneeded.push(...(await rows.reopenChapter(row)));
     }
   }
+  for (const key of unneeded) await clips.remove(key).catch(onFault);
   return isWhole ? finished : undefined;
 }
 

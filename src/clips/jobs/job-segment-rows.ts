@@ -120,7 +120,8 @@ export function createJobSegmentRows(store: RowStore) {
     finishChapter: (id: ChapterId, done: DoneChapter): Promise<string[]> =>
       store.transaction((rows) => finishChapter(rows, id, done)),
     /** Queues a finished chapter again, because its file is gone. Joining waits for this chapter. */
-    reopenChapter: (id: ChapterId): Promise<string[]> => store.transaction((rows) => reopenChapter(rows, id)),
+    reopenChapter: (id: ChapterId & { audioId: string | null }): Promise<string[]> =>
+      store.transaction((rows) => reopenChapter(rows, id)),
     findReopenable: (id: ChapterId, offset: number) => findReopenable(store, id, offset),
     /** Removes a sentence from the suspects of a chapter. Throws a Failure if it is none of them. */
     keepSuspect: (id: ChapterId, offset: number): Promise<void> =>
@@ -246,12 +247,16 @@ export async function expireReplaced(rows: Transaction, clipId?: string | null):
   if (clipId) await rows.query(sql, clipId, Date.now() + replacedMsMax);
 }
 
-async function reopenChapter(rows: Transaction, { jobKey, chapter }: ChapterId): Promise<string[]> {
-  // Its caller may have deleted the chapter, as often as they like, so it is charged again.
-  const ofChapter = `update job_chapters set status = 'queued', audio_id = null, done_revision = null,
-    charged_segments = 0, chars_done = 0, seconds = 0, suspects = '[]', unchecked = 0, lease_until_ms = 0,
-    lease_holder = null where job_key = $1 and chapter = $2 and status = 'done' returning chars`;
-  const [row] = await rows.query<{ chars: number }>(ofChapter, jobKey, chapter);
+/** Queues a finished chapter again, unless another process has meanwhile. Returns the clips of its segments. */
+async function reopenChapter(
+  rows: Transaction,
+  { jobKey, chapter, audioId }: ChapterId & { audioId: string | null },
+): Promise<string[]> {
+  const ofChapter = `update job_chapters set status = 'queued', audio_id = null, done_revision = null, chars_done = 0,
+    seconds = 0, suspects = '[]', unchecked = 0, lease_until_ms = 0, lease_holder = null
+    where job_key = $1 and chapter = $2 and audio_id = $3 and status = 'done'
+    and exists (select 1 from jobs where job_key = $1 and status = 'running') returning chars`;
+  const [row] = await rows.query<{ chars: number }>(ofChapter, jobKey, chapter, audioId);
   if (!row) return [];
   await uncountChapter(rows, jobKey, row.chars);
   return deleteSegments(rows, { jobKey, chapter });
