@@ -95,7 +95,7 @@ export function createVerifier(
        * both if the second begins with the last words of the first.
        */
       const hearParts = async (at: number): Promise<string | undefined> => {
-        const before = (await hear(0, at)).replace(/[\s\p{P}]+$/u, '');
+        const before = /^.*[^\s\p{P}]/su.exec(await hear(0, at))?.[0] ?? '';
         const parts = `${before} ${(await hear(at)).replace(/^[\s\p{P}]+/u, '')}`;
         const { words: wordCount, differences } = compareWords(text, parts, options);
         const isAgain = differences.some(({ kind, heard: added, heardFrom, words }) => {
