@@ -15,6 +15,8 @@ const diskMs = 1_000;
 const diskShareMax = 0.5;
 const accountShareMax = 0.25;
 
+/** Largest room that a clip requests ahead while it grows. */
+const growBytesMax = 1 << 20;
 /** Safety factor for the expected size of a clip, which is a rough estimate. */
 const margin = 1.5;
 
@@ -104,7 +106,8 @@ export function createClipRoom({ clips, index, limits, metrics = createMetrics()
       reserved.written = written;
       if (written + bytesPerClip <= reserved.bytes) return;
       // Requests more room than needed, so that not every write has to make room.
-      const next = quota.withMargin(written + bytesPerClip);
+      const needed = written + bytesPerClip;
+      const next = Math.min(quota.withMargin(needed), needed + growBytesMax);
       await inTurn(async () => {
         await makeRoom({ accountId: reserved.accountId, bytes: next - reserved.bytes, isLinked });
         bytes.grow(reserved, next);

@@ -121,8 +121,9 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
     /** Has a job's chapter with this audio charged again if it is spoken again, because its owner deletes the audio. */
     async chargeAgain(clipId: string, ownerId: string): Promise<void> {
       const sql = `update job_chapters set charged_segments = 0
-        where audio_id = $1 and job_key in (select job_key from jobs where owner_id = $2)`;
-      await store.query(sql, clipId, ownerId);
+        where audio_id = $1 and job_key in (select job_key from jobs where owner_id = $2)
+        and exists (select 1 from clips where clip_id = $1 and owner_id = $2 and expires_at_ms > $3)`;
+      await store.query(sql, clipId, ownerId, Date.now());
     },
     /** Expires the owner's clip now. Returns undefined if the owner has no such live clip. */
     async markDeleted(clipId: string, ownerId: string, nowMs: number): Promise<ClipRow | undefined> {
