@@ -26,16 +26,23 @@ beforeAll(async () => {
   spoken = await speakFlite([...sentences, repeated]);
 }, 120_000);
 
-function check(text: string, { samples, sampleRateHz }: Pcm, durations = createVoiceDurations()) {
+function examine(text: string, { samples, sampleRateHz }: Pcm, durations = createVoiceDurations()) {
   const found = createSpeechCheck(segmentOf(text), durations);
   for (let from = 0; from < samples.length; from += 1_000)
     found.add({ samples: samples.subarray(from, from + 1_000), sampleRateHz });
-  return found.end();
+  return { faults: found.end(), likelyRepeat: found.likelyRepeat };
 }
+
+const check = (...given: Parameters<typeof examine>) => examine(...given).faults;
 
 describe('the check', () => {
   test('good sentences have no faults', () => {
     expect(sentences.filter((text, n) => check(text, spoken[n]!)!.length > 0)).toEqual([]);
+  });
+
+  test('in four good sentences of five, no words may be repeated', () => {
+    const likely = sentences.filter((text, n) => examine(text, spoken[n]!).likelyRepeat !== undefined);
+    expect(likely.length).toBeLessThanOrEqual(0.2 * sentences.length);
   });
 
   test.each(faultsOf)('%s is found in four sentences of five', (fault) => {

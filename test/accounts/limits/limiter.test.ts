@@ -29,6 +29,20 @@ test('failed attempts per address per minute are limited, and an IPv6 network co
   expect(fail('::1')).toBeUndefined();
 });
 
+test('the end of a synthesis may be passed on alone', async () => {
+  const limiter = createLimiter({ spentSince: async () => 0 });
+  const caller = {
+    callerId: 'ada',
+    accountId: 'ada',
+    keyId: 'key',
+    limits: { requestsPerMinute: 10, concurrency: 1, charactersPerMonth: undefined },
+  };
+  const { signal } = new AbortController();
+  const { end } = await limiter.takeSynthesis(caller, 5, { signal, report() {} });
+  end(5);
+  expect(await limiter.running('ada')).toBe(0);
+});
+
 test('accounts at rest are removed, and those in use stay', async () => {
   let nowUs = 0;
   const accounts = createAccounts({ spentSince: async () => 0, now: () => nowUs / 1000 }, () => nowUs);

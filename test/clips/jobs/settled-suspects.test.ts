@@ -130,10 +130,11 @@ test('with a spent quota, nothing is spoken again, and the job and its audio sta
   expect([(await untilEnded(id)).status, await charged()]).toEqual(['succeeded', chars + price]);
 });
 
-const expiryOf = async ({ store }: Pick<JobsGateway, 'store'>, { audio_url }: { audio_url: string }) => {
-  const audioId = audio_url.split('/').pop()!.split('.')[0]!;
+const audioIdOf = ({ audio_url }: { audio_url: string }): string => audio_url.split('/').pop()!.split('.')[0]!;
+
+const expiryOf = async ({ store }: Pick<JobsGateway, 'store'>, audio: { audio_url: string }) => {
   const sql = 'select expires_at_ms as "atMs" from clips where clip_id = $1';
-  return Number((await store.query<{ atMs: number }>(sql, audioId))[0]!.atMs);
+  return Number((await store.query<{ atMs: number }>(sql, audioIdOf(audio)))[0]!.atMs);
 };
 
 test('audio that was replaced and not removed, as if the process had ended, expires soon', async () => {
@@ -230,18 +231,16 @@ test('a chapter that its caller deletes before the job ends is charged again, an
     removed.push(key);
     return remove(key);
   };
-  const keysOf = async () => {
-    const rows = await store.query<{ clipKey: string }>('select clip_key as "clipKey" from job_segments');
-    return rows.map(({ clipKey }) => clipKey);
-  };
   const { id } = await create(body);
   const { speak } = engine;
   let first: string[] = [];
   engine.speak = async function* (...asked) {
+    // The first chapter took five takes.
     if (engine.segments.length === 5) {
       const { chapters } = await until(id, (each: JobJson) => each.chapters[0].audio_url !== null);
-      first = await keysOf();
-      const path = `/api/audio/${chapters[0].audio_url.split('/').pop().split('.')[0]}`;
+      const rows = await store.query<{ clipKey: string }>('select clip_key as "clipKey" from job_segments');
+      first = rows.map(({ clipKey }) => clipKey);
+      const path = `/api/audio/${audioIdOf(chapters[0])}`;
       expect((await send(path, { method: 'DELETE', headers: { 'X-API-Key': jobsKey } })).status).toBe(204);
     }
     yield* speak(...asked);
@@ -257,21 +256,20 @@ test('a chapter that its caller deletes before the job ends is charged again, an
 
 test('chapters that their caller deletes are not spoken again for nothing', async () => {
   const { charged, engine, id, job, jobsKey, send, settle, untilEnded } = await openSuspect([bad, bad, bad, good]);
-  const audioIdOf = (each: JobJson, n: number) => each.chapters[n].audio_url.split('/').pop().split('.')[0];
   const headers = { 'X-API-Key': jobsKey };
   const remove = (audioId: string) => send(`/api/audio/${audioId}`, { method: 'DELETE', headers });
   const chars = await charged();
   // The file of the chapter itself is not needed. The other one is deleted while the sentence is spoken.
-  expect((await remove(audioIdOf(job, 0))).status).toBe(204);
+  expect((await remove(audioIdOf(job.chapters[0]))).status).toBe(204);
   const { speak } = engine;
   engine.speak = async function* (...asked) {
     engine.speak = speak;
-    expect((await remove(audioIdOf(job, 1))).status).toBe(204);
+    expect((await remove(audioIdOf(job.chapters[1]))).status).toBe(204);
     yield* speak(...asked);
   };
   expect((await settle('speak_again')).status).toBe(202);
   const next = await untilEnded(id);
   expect([next.status, await charged()]).toEqual(['succeeded', chars + 2 * text.length + 2]);
-  expect((await remove(audioIdOf(next, 1))).status).toBe(204);
+  expect((await remove(audioIdOf(next.chapters[1]))).status).toBe(204);
   expect((await settle('speak_again')).json.error).toBe('audio_expired');
 });
