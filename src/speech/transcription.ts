@@ -1,8 +1,10 @@
 // Asks a speech recognizer what a recording says: any server with OpenAI's `POST /v1/audio/transcriptions`. The server
 // states word times if it can. Its answer is not trusted: it is limited in size and time, an answer for a recording of
 // another length is refused, and redirects are refused, because a request contains the recording and the key.
+
 import { wavFile } from '../audio.ts';
 import { Failure } from '../platform/errors.ts';
+import { languageOf } from '../platform/language-code.ts';
 import { describeBody, parseAnswer, readUpTo, retryAfterMs } from '../platform/net/upstream-answer.ts';
 
 export interface Transcript {
@@ -54,7 +56,7 @@ export function openTranscriber({ url, apiKey, model }: TranscriberOptions): Tra
     const form = new FormData();
     form.set('file', new Blob([wavFile(samples, sampleRateHz)], { type: 'audio/wav' }), 'speech.wav');
     form.set('model', model);
-    form.set('language', languageCode.split('-', 1)[0]!);
+    form.set('language', languageOf(languageCode));
     form.set('temperature', '0');
     form.set('response_format', asPlain ? 'json' : 'verbose_json');
     if (!asPlain) form.set('timestamp_granularities[]', 'word');

@@ -6,6 +6,7 @@
 //     CHAP: id, 0 | 4: start, ms | 4: end, ms | 8: FF | TIT2
 //     CTOC: id, 0 | 2: root, 1: in order | 1: count | the id of each chapter or of another table, 0
 // A table has at most 255 entries, so a longer table of contents is split into several tables.
+import { languageOf } from '../../platform/language-code.ts';
 import { id3Frame, id3Of, id3OriginFrames, number, originComments, vorbisBlock } from '../origin.ts';
 import type { BookCover, BookTags, ChapterMark } from './audio-book.ts';
 
@@ -27,7 +28,7 @@ const threeLetters: Readonly<Record<string, string>> = Object.freeze(
 
 export function id3Tag(tags: BookTags, marks: readonly ChapterMark[]): Buffer {
   const { title, author, narrator, publisher, date, language, cover, origin } = tags;
-  const spoken = language?.toLowerCase().split('-')[0] ?? '';
+  const spoken = language === undefined ? '' : languageOf(language);
   const frames = [
     ...textFrame('TIT2', title),
     ...textFrame('TALB', title),

@@ -3,6 +3,7 @@
 
 import { splitIpa } from '../../platform/ipa.ts';
 import { toRows } from '../../platform/keyed-rows.ts';
+import { languageOf } from '../../platform/language-code.ts';
 
 const table = (rows: string): Map<string, string> =>
   new Map(toRows(rows).map(([ipa, name]) => [ipa.normalize('NFD'), name]));
@@ -43,7 +44,7 @@ const phonemesOf: Readonly<Record<string, ReadonlyMap<string, string>>> = {
 
 /** Converts IPA; undefined if eSpeak NG has no name for one of the sounds in this language. */
 export function toEspeakPhonemes(written: string, languageCode: string): string | undefined {
-  const names = phonemesOf[languageCode.toLowerCase().split('-', 1)[0]!];
+  const names = phonemesOf[languageOf(languageCode)];
   const phonemes = names && splitIpa(written, names).map(([, name]) => name);
   return phonemes && !phonemes.includes(undefined) ? `[[${phonemes.join('')}]]` : undefined;
 }

@@ -9,6 +9,7 @@ import type { LiveEvent, LiveInput } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
 import { type Fields, isObject, Violations } from '../../../contract.ts';
 import { Failure, invalidField } from '../../../platform/errors.ts';
+import { languageOf } from '../../../platform/language-code.ts';
 import { type OfferedVoice, ownerOf } from '../../../speech.ts';
 import { anyKeyOf, run, stream } from '../../http/admission.ts';
 import { sendPieces } from '../../http/body-writer.ts';
@@ -96,7 +97,7 @@ const toCartesiaVoice = ({ id, voice, kept }: NamedVoice, { caller, previewUrl }
   description: voice.description,
   tagline: '',
   gender: Object.entries(genders).find(([, ours]) => ours === voice.labels.gender)?.[0] ?? null,
-  language: voice.languageCodes[0]!.split('-', 1)[0]!,
+  language: languageOf(voice.languageCodes[0]!),
   locales: voice.languageCodes
     .filter((code) => code.includes('-'))
     .map((locale, i) => ({ locale, is_native: i === 0 })),

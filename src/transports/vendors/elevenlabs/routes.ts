@@ -10,6 +10,7 @@ import { type KeyCaller, type LimitStatus, monthlyQuotaOf } from '../../../accou
 import { type LiveEvent, type LiveInput, liveWaitingCharsMax } from '../../../api.ts';
 import { audioFormats } from '../../../audio.ts';
 import type { Fields } from '../../../contract.ts';
+import { languageOf } from '../../../platform/language-code.ts';
 import { jobValuesMax } from '../../../platform/net/request-limits.ts';
 import type { OfferedVoice, SpeechRequest } from '../../../speech.ts';
 import { anyKeyOf, run, stream } from '../../http/admission.ts';
@@ -26,7 +27,7 @@ import { addDictionaryRoutes } from './dictionaries.ts';
 import { elevenLabsHeader } from './elevenlabs-failure.ts';
 import type { ElevenLabsWriter } from './events.ts';
 import { type Line, parseGeneration, parseSocketSettings } from './request.ts';
-import { languageOf, toElevenLabsVoice, toVoicePage, toVoices, voicePageQuery, voiceSettings } from './voices.ts';
+import { toElevenLabsVoice, toVoicePage, toVoices, voicePageQuery, voiceSettings } from './voices.ts';
 
 // The account of a caller in ElevenLabs's format: its monthly quota is a subscription.
 

@@ -1,6 +1,7 @@
 // Voices in ElevenLabs's format, and the filters and orders of GET /v2/voices.
 
 import { type Fields, Violations } from '../../../contract.ts';
+import { languageOf } from '../../../platform/language-code.ts';
 import { type OfferedVoice, ownerOf } from '../../../speech.ts';
 import { choose, type NamedVoice, pageOfVoices, toNamedVoices, type Viewer } from '../named-voices.ts';
 
@@ -29,8 +30,6 @@ const labelsOf = ({ labels, languageCodes }: OfferedVoice['voice']): Readonly<Re
   ...labels,
   language: languageOf(languageCodes[0]!),
 });
-
-export const languageOf = (code: string) => code.split('-', 1)[0]!;
 
 const createdSeconds = ({ kept }: Pick<OfferedVoice, 'kept'>): number =>
   Math.floor((kept?.createdAt.getTime() ?? 0) / 1000);
