@@ -52,6 +52,11 @@ interface RoomRequest {
   isLinked: boolean;
 }
 
+interface ExpectedRoom extends RoomRequest {
+  /** Whether the bytes are not an estimate. */
+  isExact?: boolean;
+}
+
 export type ClipRoom = ReturnType<typeof createClipRoom>;
 
 export interface ClipRoomOptions extends Pick<ClipRemoverOptions, 'onFault'> {
@@ -122,15 +127,11 @@ export function createClipRoom({ clips, index, limits, metrics = createMetrics()
 
   return {
     /** Makes room for the expected bytes, or throws `storage_full`. */
-    reserve: ({
-      accountId,
-      bytes: expected,
-      isExact,
-      isLinked,
-    }: RoomRequest & { isExact?: boolean }): Promise<Reservation> =>
+    reserve: ({ accountId, bytes: expected, isExact, isLinked }: ExpectedRoom): Promise<Reservation> =>
       inTurn(async () => {
         await refresh();
-        const added = isExact ? expected + bytesPerClip : quota.withMargin(expected + bytesPerClip);
+        const needed = expected + bytesPerClip;
+        const added = isExact ? needed : quota.withMargin(needed);
         await makeRoom({ accountId, bytes: added, isLinked });
         return toReservation(bytes.reserve(accountId, added), isLinked);
       }),

@@ -118,7 +118,7 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
       );
       return clip;
     },
-    /** Has a job's chapter with this audio charged again if it is spoken again, because its owner deletes the audio. */
+    /** Call before an owner deletes audio: if it is that of a job's chapter, speaking the chapter again is charged. */
     async chargeAgain(clipId: string, ownerId: string): Promise<void> {
       const sql = `update job_chapters set charged_segments = 0
         where audio_id = $1 and job_key in (select job_key from jobs where owner_id = $2)
@@ -196,7 +196,10 @@ function createClipRemovalRows(store: RowStore, end: EndClips) {
         and expires_at_ms > $2 and not ${ofUnfinishedJob} order by created_at_ms limit $3`;
       return store.query<StoredClipRow>(sql, accountId, Date.now(), limit);
     },
-    /** Lists the account's oldest live clips to which replies have linked, but not since `beforeMs`, likewise. */
+    /**
+     * Lists the account's oldest live clips to which replies have linked, but not since `beforeMs`, and that no unfinished
+     * job needs.
+     */
     async listUnused(accountId: string, beforeMs: number, limit: number): Promise<StoredClipRow[]> {
       const sql = `select ${toRemove} from clips where purged_at_ms is null and used_at_ms is not null
         and ${account} = $1 and used_at_ms < $2 and expires_at_ms > $3 and not ${ofUnfinishedJob}

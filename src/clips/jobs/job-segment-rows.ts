@@ -78,7 +78,7 @@ interface DoneChapter {
   keepUntilMs: number;
 }
 
-/** Time after which replaced audio expires that its process has not removed. */
+/** Time after which replaced audio expires if the process that replaced it has not removed it. */
 const replacedMsMax = 60_000;
 
 /** Thrown if another process has the chapter, or the job has ended. */
@@ -119,7 +119,10 @@ export function createJobSegmentRows(store: RowStore) {
     /** Returns the clips of the chapter's deleted segments. Throws `LeaseLost` if the holder has lost the chapter. */
     finishChapter: (id: ChapterId, done: DoneChapter): Promise<string[]> =>
       store.transaction((rows) => finishChapter(rows, id, done)),
-    /** Queues a finished chapter again, because its file is gone. Joining waits for this chapter. */
+    /**
+     * Queues a finished chapter again, because its file is gone. Joining waits for this chapter. Returns the clips of its
+     * segments.
+     */
     reopenChapter: (id: ChapterId & { audioId: string | null }): Promise<string[]> =>
       store.transaction((rows) => reopenChapter(rows, id)),
     findReopenable: (id: ChapterId, offset: number) => findReopenable(store, id, offset),
@@ -247,7 +250,6 @@ export async function expireReplaced(rows: Transaction, clipId?: string | null):
   if (clipId) await rows.query(sql, clipId, Date.now() + replacedMsMax);
 }
 
-/** Queues a finished chapter again, unless another process has meanwhile. Returns the clips of its segments. */
 async function reopenChapter(
   rows: Transaction,
   { jobKey, chapter, audioId }: ChapterId & { audioId: string | null },

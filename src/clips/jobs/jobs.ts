@@ -96,7 +96,7 @@ export function openJobs(options: JobsOptions) {
     async add(request: JobRequest, creator: JobCreator, jobId: string | undefined): Promise<Job> {
       const { caller } = creator;
       const { webhookUrl } = request.settings;
-      if (webhookUrl !== undefined) await webhooks?.check(webhookUrl, caller.keyId);
+      if (webhookUrl !== undefined) await webhooks!.check(webhookUrl, caller.keyId);
       const fingerprint = fingerprintOf(request);
       const before = jobId === undefined ? undefined : await rows.find(caller.callerId, jobId);
       if (before) return read(checkSame(before, fingerprint));

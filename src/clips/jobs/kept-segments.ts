@@ -104,7 +104,8 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     const isAgain = before?.fingerprint === askedAgain;
     // The first piece of a very long word is charged for the whole word. If another piece is spoken again, that piece is
     // charged for its own characters.
-    const price = isAgain ? chars || lengthOf(cut) : chars;
+    const charsAgain = chars || lengthOf(cut);
+    const price = isAgain ? charsAgain : chars;
     const ownChars = isCharged ? price : 0;
     const takeOwn = () => take(ownChars, signal).catch(faultOf(cut, signal));
     (await takeOwn()).end(0);
@@ -125,7 +126,7 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     const heard = faults.includes('words_differ') ? cutText(check?.heard ?? '', faultTextCharsMax) : undefined;
     const suspect = place && {
       ...place,
-      chars: chars || lengthOf(cut),
+      chars: charsAgain,
       faults: [...faults],
       ...(heard !== undefined && { heard }),
     };
