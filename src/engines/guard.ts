@@ -59,7 +59,7 @@ interface SpeakOptions {
 
 /**
  * Has a recognizer hear a complete take, until a time of `performance.now`. Undefined if the recognizer cannot be relied
- * on. Never rejects. `likelyRepeat` is the place in seconds where words may begin that were spoken before.
+ * on. Never rejects. `likelyRepeat` is the place, in seconds, where words may begin that were spoken before.
  */
 export type Listen = (
   segment: Segment & { likelyRepeat?: number | undefined },

@@ -27,7 +27,7 @@ const endLevelMax = 0.02;
 const heldSecondsMax = 0.7;
 const silenceSecondsMax = 1;
 const repeatScoreMax = 9.5;
-/** Words that are spoken twice often score between this and `repeatScoreMax`, but so does a good segment of ten. */
+/** Words spoken twice often score between this and `repeatScoreMax`, but so does one good segment in ten. */
 const likelyScoreMin = 3;
 const surprising = { longer: { deviations: 6, share: 1.4 }, shorter: { deviations: -4, share: 0.8 } };
 /** Less speech is not judged. */
@@ -77,7 +77,7 @@ export function createSpeechCheck(
       if (deviations < shorter.deviations && share < shorter.share) faults.push('too_short');
       return faults;
     },
-    /** Where words may begin that were spoken before, in seconds. Only a recognizer can tell. Set by `end`. */
+    /** The place, in seconds, where words may begin a second time. Only a recognizer can tell. Set by `end`. */
     get likelyRepeat(): number | undefined {
       return likelyRepeat;
     },

@@ -32,7 +32,7 @@ const share = { audible: 0.01, voiced: 0.05, held: 0.1 };
 const held = { distanceMax: 0.8, weight: 0.15 };
 /** Two frames are alike below `alike`. `skip` is the cost of a frame of one stretch that the other does not have. */
 const distance = { alike: 1.1, max: 3, skip: 1, ofSilence: 0.01, ofOneSilent: 1.5 };
-/** The sum over all bands from which two frames have the greatest distance. */
+/** If the sum over all bands reaches this value, two frames have the greatest distance. */
 const sumMax = distance.max * bandCount;
 /** Usual logarithm of the strongest band above the mean of all: 3 to 6 in speech, 12 in tones. */
 const tonePeakMin = 9;

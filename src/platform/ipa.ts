@@ -17,8 +17,8 @@ export const withoutModifiers = (ipa: string, isKnown: (sound: string) => boolea
 const spellingCharsMax = 3;
 
 /**
- * Splits IPA into the spellings of a table, of which the longest comes first, so that a diphthong is not read as two
- * vowels. Returns each with its value, and each character that the table lacks without one.
+ * Splits IPA into the spellings of a table. The longest match comes first, so that a diphthong is not read as two
+ * vowels. Returns each spelling with its value. A character that is not in the table is returned without a value.
  */
 export function splitIpa(
   written: string,

@@ -8,6 +8,6 @@ export const toRows = (rows: string): (readonly [key: string, words: string])[] 
     .filter(([key]) => key !== '')
     .map(([key, words = '']) => [key!, words.trim()] as const);
 
-/** Parses rows of keys, which are separated by spaces, and the words that all of them share. */
+/** Like `toRows`, but a row may have several keys, separated by spaces. Returns one row per key, with the same words. */
 export const toRowsByKey = (rows: string): (readonly [key: string, words: string])[] =>
   toRows(rows).flatMap(([keys, words]) => keys.split(' ').map((key) => [key, words] as const));

@@ -1,6 +1,6 @@
 // Has a recognizer hear whether speech says its text (`verify`). The recognizer is not trusted: it may be slow, dead or
-// full, or answer with the words of another recording. Then a segment counts as not checked. Words that differ are
-// believed only if the recognizer hears them twice in the same audio, and repeated words if it hears both in two parts.
+// full, or answer with the words of another recording. Then a segment counts as not checked. Words that differ count
+// only if the recognizer hears them twice in the same audio; repeated words also count if it hears them in two parts.
 import { toFloat } from '../audio.ts';
 import type { Listen, SpokenPcm } from '../engines.ts';
 import { Failure } from '../platform/errors.ts';

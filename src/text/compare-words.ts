@@ -43,7 +43,10 @@ const changedWordsMin = 3;
 /** Misheard words have about as many letters as the words of the text. */
 const misheardLengthMax = 1.7;
 const lettersLostMin = 4;
-/** A word that is heard as several words, such as "spreads" as "spread as", gets fewer letters than an added word has. */
+/**
+ * Minimum number of letters of an added word. A word that is heard as several words, such as "spreads" as "spread as",
+ * gets fewer letters.
+ */
 const lettersAddedMin = 3;
 /** Sounds that recognizers leave out, such as "hmm", "uh" and "er". */
 const hesitation = /^(?:h?m+|u+[hm]+|e+[hr]+m*|a+h+)$/;
@@ -77,7 +80,10 @@ const negation = /^(?:ei|ej|nao|ne|nem|ni|nie|no|non|nor|not|nu|pas|δεν|μη|
 /** Whether the word changes what a sentence says, however short it is. */
 const isWeighty = ({ key, digits }: Word): boolean => digits !== '' || negation.test(key);
 
-/** Whether one short word is added, such as "the": recognizers write some that nobody spoke, but none of them twice. */
+/**
+ * Whether the run is one added short word, such as "the". Recognizers write some short words that nobody spoke, but do
+ * not write a word twice that was spoken once.
+ */
 function isImagined([said, [word, ...more]]: Run, found: readonly Word[]): boolean {
   if (said.length > 0 || !word || more.length > 0 || word.key.length >= lettersLostMin) return false;
   if (isWeighty(word) || unspaced.test(word.key)) return false;

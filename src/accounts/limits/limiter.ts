@@ -182,7 +182,7 @@ interface Holding {
 
 const held = new WeakMap<Synthesis, Holding>();
 
-/** Takes the slots and charges from a synthesis that ends or is replaced. */
+/** Removes and returns the slots and charges of a synthesis that ends or is replaced. */
 function takeHolding(synthesis: Synthesis): Holding | undefined {
   const holding = held.get(synthesis);
   held.delete(synthesis);
@@ -288,7 +288,7 @@ export function createAccounts({ spentSince, now }: AccountsOptions, nowUs: () =
   };
 }
 
-/** Gives back characters that were charged. */
+/** Refunds characters that were charged. */
 type Refund = (chars: number) => void;
 
 interface MonthlyQuotaOptions {

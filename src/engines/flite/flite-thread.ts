@@ -20,7 +20,7 @@ export interface FliteTask {
   timings: boolean;
 }
 
-/** The rate of the voices in flite.ts; the voice that flite uses for any unknown name has another one. */
+/** Sample rate of the voices in flite.ts. The voice that flite uses for any unknown name has another sample rate. */
 const sampleRateHz = 16_000;
 /** Audio is sent in pieces of this length, so that memory is freed as the pieces are read. */
 const pieceSecondsMax = 1;
