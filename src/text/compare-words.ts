@@ -43,6 +43,8 @@ const changedWordsMin = 3;
 /** Misheard words have about as many letters as the words of the text. */
 const misheardLengthMax = 1.7;
 const lettersLostMin = 4;
+/** Longest word that recognizers write although nobody spoke it. */
+const imaginedLettersMax = 3;
 /**
  * Minimum number of letters of an added word. A word that is heard as several words, such as "spreads" as "spread as",
  * gets fewer letters.
@@ -85,7 +87,7 @@ const isWeighty = ({ key, digits }: Word): boolean => digits !== '' || negation.
  * not write a word twice that was spoken once.
  */
 function isImagined([said, [word, ...more]]: Run, found: readonly Word[]): boolean {
-  if (said.length > 0 || !word || more.length > 0 || word.key.length >= lettersLostMin) return false;
+  if (said.length > 0 || !word || more.length > 0 || word.key.length > imaginedLettersMax) return false;
   if (isWeighty(word) || unspaced.test(word.key)) return false;
   const at = found.indexOf(word);
   return [found[at - 1], found[at + 1]].every((beside) => !soundsAlike(word.sound, beside?.sound ?? ''));
@@ -175,9 +177,9 @@ function describe([said, heard, ...places]: Run, names: ReadonlySet<string>): Wo
   // A word may be missing or added beside one that was misheard.
   const isAdded =
     heard.length > said.length && heard.some((word) => isWeighty(word) && !said.some(({ key }) => key === word.key));
-  const isOther = said.length > heard.length || isAdded || lettersOf(heard) - lettersOf(said) >= lettersAddedMin;
+  const isUneven = said.length > heard.length || isAdded || lettersOf(heard) - lettersOf(said) >= lettersAddedMin;
   if (
-    soundsAlike(soundOf(said), soundOf(heard), isOther ? 8 : 3) ||
+    soundsAlike(soundOf(said), soundOf(heard), isUneven ? 8 : 3) ||
     isContraction(said, heard) ||
     isContraction(heard, said)
   )

@@ -1,5 +1,5 @@
 // Sentences that disclose that a voice is synthetic, in the language of the voice.
-import { Failure } from '../platform/errors.ts';
+import { invalidField } from '../platform/errors.ts';
 import { languageOf } from '../platform/language-code.ts';
 import { matchAt } from './rule.ts';
 import { isSsml, prologEnd } from './ssml.ts';
@@ -42,7 +42,7 @@ export function disclosureIn(languageCode: string): string {
   const sentence = sentences.get(languageOf(languageCode));
   if (sentence) return sentence;
   const message = `is not available in ${languageCode}; the available languages are ${[...sentences.keys()].join(', ')}`;
-  throw new Failure('invalid_request', { details: [{ field: 'disclosure', reason: 'unsupported_language', message }] });
+  throw invalidField('disclosure', 'unsupported_language', message);
 }
 
 /** A document type and the root element's opening tag. */
@@ -56,7 +56,7 @@ export function withDisclosure(text: string, isMarked: boolean, languageCode: st
   const [tag, prefix = ''] = matchAt(opening, text, prolog) ?? [];
   if (tag === undefined || tag.endsWith('/>')) {
     const message = 'cannot be added, because the document has no opening tag <speak>';
-    throw new Failure('invalid_request', { details: [{ field: 'disclosure', reason: 'markup', message }] });
+    throw invalidField('disclosure', 'markup', message);
   }
   const language = /\sxml:lang\s*=/.test(tag) ? ` xml:lang="${languageCode}"` : '';
   const at = prolog + tag.length;

@@ -152,7 +152,7 @@ const afterMagnitude = (v: Verbalizer, magnitude: Noun, name: string): string =>
   `${magnitude.names.length > 1 ? v.of(name) : ' '}${name}`;
 
 /** The rules for sums with the currency first, and for sums with the currency last. */
-function moneyRules(v: Verbalizer): Record<'first' | 'last', Rule> {
+export function moneyRulesFor(v: Verbalizer): Record<'first' | 'last', Rule> {
   const { signSource, codeSource, magnitudeSource } = v.nouns;
   const currency = `(${signSource}|${codeSource})`;
   const scale = magnitudeSource === '' ? '' : `(?: ?(${magnitudeSource})${endSource}(?!\\.\\p{Lu}))?`;
@@ -293,8 +293,6 @@ export function powerRuleFor(v: Verbalizer): Rule {
   );
 }
 
-export const signedMoneyRuleFor = (v: Verbalizer): Rule => moneyRules(v).first;
-
 /**
  * Rule for telephone numbers: +49 30 123456, or a number that begins with 0 and has at least six digits. Each group
  * begins with a separator, because digits that could belong to two groups would be tried in every division.
@@ -332,7 +330,7 @@ function plainRules(v: Verbalizer): Rule[] {
   return [startingWith(/\./, dotted), startingWith(/:/, result), year, number];
 }
 
-export const digitRulesFor = (v: Verbalizer): Rule[] => [
+export const digitRulesFor = (v: Verbalizer, money: Rule): Rule[] => [
   startingWith(/\./, versionRule(v)),
   ...dateRules(v),
   phoneRuleFor(v),
@@ -341,7 +339,7 @@ export const digitRulesFor = (v: Verbalizer): Rule[] => [
   startingWith(/\//, slashedDateRule(v)),
   ...timeRules(v),
   ...fractionRulesFor(v),
-  moneyRules(v).last,
+  money,
   ...measureRules(v),
   ...ordinalRules(v),
   ...plainRules(v),

@@ -2,7 +2,7 @@
 // next word, abbreviations whose full stop does not end a sentence, and words that begin sentences. A language without
 // a table is split only at punctuation. How long the pauses last is decided in speech/request-sound.ts.
 
-import { toRows } from '../platform/keyed-rows.ts';
+import { toRows, toRowsByKey } from '../platform/keyed-rows.ts';
 import { languageOf } from '../platform/language-code.ts';
 import { type AbbreviationRows, hasTable, type LanguageTable, readTable } from './language-table.ts';
 import { type Rule, rule, textAfter, wordBefore, wordSet } from './rule.ts';
@@ -41,10 +41,10 @@ function toPhrasing({ phrasing, stopped = [], abbreviations, units }: Partial<La
   }
   for (const [meaning, words] of Object.entries(lists))
     for (const word of wordSet(words)) meanings.set(word, meaning as Meaning);
-  const others = [units?.names ?? '', after_number].flatMap(toRows);
-  const keys = others.flatMap(([key]) => key.split(' ').filter((each) => each.endsWith('.')));
+  const others = [units?.names ?? '', after_number].flatMap(toRowsByKey);
+  const keys = others.flatMap(([key]) => (key.endsWith('.') ? key.slice(0, -1).toLowerCase() : []));
   return {
-    stopped: new Set(keys.map((key) => key.slice(0, -1).toLowerCase())),
+    stopped: new Set(keys),
     ordinalStops: new RegExp(`^(?:${ordinal_stops})$`, 'iu'),
     openers: wordSet(openers),
     clinging: wordSet(clinging),

@@ -1,6 +1,8 @@
 // Verbalizes clean text in languages that have a table. A language's rules are created when the language is first read.
+
 import { toRows } from '../platform/keyed-rows.ts';
-import { digitRulesFor, fractionRulesFor, phoneRuleFor, powerRuleFor, signedMoneyRuleFor } from './number-rules.ts';
+import { oncePer } from '../platform/runtime/once-per.ts';
+import { digitRulesFor, fractionRulesFor, moneyRulesFor, phoneRuleFor, powerRuleFor } from './number-rules.ts';
 import {
   byFirst,
   charBefore,
@@ -20,13 +22,12 @@ import { type Verbalizer, verbalizerFor } from './verbalizer.ts';
 import { sayNamePart } from './web-addresses.ts';
 import { abbreviationRulesFor, identifierRuleFor, latinAddressRuleFor, letterRulesFor, toLatin } from './word-rules.ts';
 
-const ruleSets = new WeakMap<Verbalizer, RuleSet>();
+const ruleSetOf = oncePer(toRules);
 
 /** Verbalizes `text` in a language that has a table. The breaks of `tokens` must be set. */
 export function readByTable(text: string, tokens: readonly Token[], languageCode: string): SpokenToken[] {
   const v = verbalizerFor(languageCode)!;
-  const rules = ruleSets.get(v) ?? toRules(v);
-  ruleSets.set(v, rules);
+  const rules = ruleSetOf(v);
   return readByRules(text, tokens, rules, !rules.monthFirst.test(languageCode));
 }
 
@@ -46,13 +47,14 @@ function sharedRulesOf(v: Verbalizer): RuleLists {
   const rows = [...Object.values(lists), ...beside.map(({ rows }) => rows)].join('\n');
   const abbreviations = abbreviationRulesFor(v);
   const [besideRule] = abbreviations;
+  const money = moneyRulesFor(v);
   return {
-    digit: [identifierRuleFor(v), latinAddressRuleFor(v), ...digitRulesFor(v)],
+    digit: [identifierRuleFor(v), latinAddressRuleFor(v), ...digitRulesFor(v, money.last)],
     point: [],
-    letter: letterRulesFor(v, abbreviations),
+    letter: letterRulesFor(v, abbreviations, money.first),
     sign: [
       phoneRuleFor(v),
-      signedMoneyRuleFor(v),
+      money.first,
       ...fractionRulesFor(v),
       perRule(v),
       startingWith(/[§±→²³]/, besideRule),
@@ -146,9 +148,7 @@ const topicRule = (v: Verbalizer): Rule =>
       .trim()
       .split(/\s+/);
     const said = words.map((word) =>
-      /^(?:\p{Lu}{2,3}|[B-DF-HJ-NP-TV-XZ]{4,6})$/u.test(word)
-        ? [...word].join(' ')
-        : sayNamePart(word, v, (each) => toLatin(each)),
+      /^(?:\p{Lu}{2,3}|[B-DF-HJ-NP-TV-XZ]{4,6})$/u.test(word) ? [...word].join(' ') : sayNamePart(word, v, toLatin),
     );
     return `${v.table.words.hashtag} ${said.join(' ')}`;
   });

@@ -4,7 +4,6 @@ import anyAscii from 'any-ascii';
 import { toRows } from '../platform/keyed-rows.ts';
 import type { BesideRows } from './language-table.ts';
 import { contextRule } from './number-contexts.ts';
-import { signedMoneyRuleFor } from './number-rules.ts';
 import {
   endSource,
   firstOf,
@@ -194,17 +193,17 @@ const bareUnitRule = ({ nouns, table }: Verbalizer): Rule =>
     (match) => nouns.nameFor(nouns.unit(match[2]!)!, match.groups!.one === undefined ? '1000000' : '1'),
   );
 
-export const letterRulesFor = (v: Verbalizer, abbreviations: readonly Rule[]): Rule[] => [
+export const letterRulesFor = (v: Verbalizer, abbreviations: readonly Rule[], money: Rule): Rule[] => [
   identifierRuleFor(v),
   latinAddressRuleFor(v),
   bareUnitRule(v),
   formulaRuleFor(v),
   ...abbreviations,
-  signedMoneyRuleFor(v),
+  money,
   monthRule(v),
   contextRule(v, true),
   capitalsRule(v),
   wordRule(v),
 ];
 
-export const latinAddressRuleFor = (v: Verbalizer): Rule => addressRuleFor(v, (word) => toLatin(word));
+export const latinAddressRuleFor = (v: Verbalizer): Rule => addressRuleFor(v, toLatin);

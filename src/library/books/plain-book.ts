@@ -148,13 +148,15 @@ const isName = (line: string): boolean =>
   !/:\s|[,;:!?”"»]$/.test(line) &&
   (!line.endsWith('.') || line === line.toUpperCase());
 
-/** The languages of Project Gutenberg's books, by their English names. */
-const nameIn = new Intl.DisplayNames('en', { type: 'language' });
-const languagesByName: ReadonlyMap<string, string> = new Map(
-  'en de fr es it pt nl pl sv da no fi ru el la hu cs zh ja ca eo'
-    .split(' ')
-    .map((code) => [nameIn.of(code)!.toLowerCase(), code]),
-);
+/** The languages of Project Gutenberg's books. */
+const languageCodes = 'en de fr es it pt nl pl sv da no fi ru el la hu cs zh ja ca eo'.split(' ');
+
+/** Returns the code of a language by its English name in lower case; empty if the name is unknown. */
+function languageCodeOf(name: string): string {
+  // Loading the names takes long, and most books state no language in this way.
+  const nameIn = new Intl.DisplayNames('en', { type: 'language' });
+  return languageCodes.find((code) => nameIn.of(code)!.toLowerCase() === name) ?? '';
+}
 
 /** Reads the metadata in Project Gutenberg's header. */
 function readHeader(paragraphs: readonly PlainParagraph[]): Pick<Book, 'title' | 'author' | 'language'> {
@@ -163,10 +165,11 @@ function readHeader(paragraphs: readonly PlainParagraph[]): Pick<Book, 'title' |
     const pattern = new RegExp(`^${name}:\\s*(.+)$`, 'i');
     return toTitle(lines.map((line) => pattern.exec(line)?.[1]).find((found) => found) ?? '');
   };
+  const language = value('Language').toLowerCase();
   return {
     title: value('Title'),
     author: value('Author'),
-    language: languagesByName.get(value('Language').toLowerCase()) ?? '',
+    language: language && languageCodeOf(language),
   };
 }
 

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { gainDbFor } from '../../audio.ts';
 import type { Cloning, Engine, Segment, SpokenPcm, Voice } from '../../engines.ts';
 import { Failure, type FieldViolation } from '../../platform/errors.ts';
-import { isSpokenBy } from '../../platform/language-code.ts';
+import { isSpokenBy, languageOf } from '../../platform/language-code.ts';
 import { joinPcm, type Pcm } from '../../platform/pcm.ts';
 import type { Speech } from '../../speech.ts';
 import type { ReadSamples, Samples } from './sample-reader.ts';
@@ -246,8 +246,7 @@ function scriptFor(
 /** Returns the script for this language and region, or else for any region of the language. */
 function scriptIn(scripts: Readonly<Record<string, string>>, languageCode: string): string | undefined {
   const wanted = languageCode.toLowerCase();
-  const [language] = wanted.split('-');
   const entries = Object.entries(scripts).map(([code, script]) => [code.toLowerCase(), script] as const);
   const exact = entries.find(([code]) => code === wanted);
-  return (exact ?? entries.find(([code]) => code.split('-')[0] === language))?.[1];
+  return (exact ?? entries.find(([code]) => languageOf(code) === languageOf(wanted)))?.[1];
 }
