@@ -19,7 +19,7 @@ interface Once<Answer> {
 
 export type Idempotency = ReturnType<typeof createIdempotency>;
 
-/** Number of expired rows that a request deletes. */
+/** Largest number of expired rows that a request deletes. */
 const deletedAtOnce = 20;
 
 interface IdempotencyOptions {
@@ -141,7 +141,7 @@ export function createAnswerRows(store: RowStore) {
     async deleteBySubject(ownerId: string, subject: string): Promise<void> {
       await store.query('delete from answers where owner_id = $1 and subject = $2', ownerId, subject);
     },
-    /** Deletes some expired rows. */
+    /** Deletes at most `deletedAtOnce` expired rows. */
     async deleteExpired(nowMs: number): Promise<void> {
       const expired = 'select owner_id, name from answers where until_ms <= $1 limit $2';
       await store.query(`delete from answers where (owner_id, name) in (${expired})`, nowMs, deletedAtOnce);

@@ -1,4 +1,5 @@
 // Handlers for voices: callers list, preview, create, clone, change and delete the voices that they may use.
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { create, type MessageInitShape } from '@bufbuild/protobuf';
 import {
@@ -22,6 +23,7 @@ import { textsOf, type VoiceFields, type VoiceManagement } from '../library.ts';
 import { countChars } from '../platform/count-chars.ts';
 import { Failure, type FieldViolation, hasReason } from '../platform/errors.ts';
 import { isSpokenBy } from '../platform/language-code.ts';
+import { oncePer } from '../platform/runtime/once-per.ts';
 import { type OfferedVoice, ownerOf, type StoredVoice, speechFields, type Voices } from '../speech.ts';
 import { actorOf, type Call } from './call.ts';
 import { voiceFilterCharsMax, voicesPerTurn } from './call-limits.ts';
@@ -282,21 +284,14 @@ function toPredicate({ languageCode, engine, text }: VoiceFilter): (offered: Off
     if (languageCode !== '' && !isSpokenBy(voice, languageCode)) return false;
     if (engine !== '' && voice.engine !== engine) return false;
     if (words.length === 0) return true;
-    const searched = searchTextOf(offered);
+    const searched = searchTextOf(offered.kept ?? offered.voice);
     const aliases = offered.aliases.join('\n').toLowerCase();
     return words.every((word) => searched.includes(word) || aliases.includes(word));
   };
 }
 
-/** Lower-case search texts, keyed by the object that describes a voice. A changed voice has a new object. */
-const searchTexts = new WeakMap<object, string>();
-
-function searchTextOf({ voice, kept }: OfferedVoice): string {
-  const source = kept ?? voice;
-  const known = searchTexts.get(source);
-  if (known !== undefined) return known;
-  const { voiceId, name, description, labels } = voice;
-  const text = [voiceId, name, description, ...Object.values(labels)].join('\n').toLowerCase();
-  searchTexts.set(source, text);
-  return text;
-}
+/** The lower-case search text of a voice. A changed voice has a new object. */
+const searchTextOf = oncePer(({ voiceId, name, description, labels }: Searched): string =>
+  [voiceId, name, description, ...Object.values(labels)].join('\n').toLowerCase(),
+);
+type Searched = Pick<OfferedVoice['voice'], 'voiceId' | 'name' | 'description' | 'labels'>;

@@ -4,7 +4,7 @@ import { create, type DescEnum, type DescField, type DescMessage, type Message, 
 import { timestampFromDate } from '@bufbuild/protobuf/wkt';
 import type { FieldRules } from '../../gen/buf/validate/validate_pb.ts';
 import { oncePer } from '../platform/runtime/once-per.ts';
-import { allowedNames, enumNames, isOurs, type Member, membersOf, restOf, rulesOf } from './schema.ts';
+import { allowedNames, enumNames, isOurs, kindOf, type Member, membersOf, restOf, rulesOf } from './schema.ts';
 import {
   type Fields,
   isObject,
@@ -175,8 +175,8 @@ const mustBe = (what: string, reading: Reading, path: string) =>
 function readOf(field: DescField): Read {
   switch (field.fieldKind) {
     case 'scalar': {
-      const { case: kind, value: rule } = rulesOf(field).type;
-      if (kind === 'int32' && rule.in.length > 0) return readOneOf(rule.in);
+      const { in: allowed = [] } = kindOf(rulesOf(field), 'int32');
+      if (allowed.length > 0) return readOneOf(allowed);
       return restOf(field).partial ? readPartialText : readScalar(field.scalar);
     }
     case 'enum':

@@ -65,7 +65,7 @@ export function documentMethod(method: DescMethod, endpoint: Endpoint, scopes: r
     description: binding?.description || options.description || firstParagraph(commentOf(method.name)),
     scopes,
     ...(parameters.length > 0 && { parameters }),
-    // These members are getters, because most routes need them only for the OpenAPI document.
+    // These members are getters, so that they are computed only for the OpenAPI document.
     get body() {
       return body && toBody(method, endpoint);
     },

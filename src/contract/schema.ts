@@ -113,7 +113,7 @@ interface EnumNames {
 /** The names of the values that the rules of a field allow. */
 export function allowedNames(desc: DescEnum, rules: FieldRules | undefined): readonly string[] {
   const { names, toNumber } = enumNames(desc);
-  const refused = rules?.type.case === 'enum' ? rules.type.value.notIn : [];
+  const { notIn: refused = [] } = kindOf(rules, 'enum');
   return refused.length > 0 ? names.filter((name) => !refused.includes(toNumber(name)!)) : names;
 }
 

@@ -180,8 +180,8 @@ export class Failure extends Error {
 }
 
 /** The failure of a request with one invalid field. */
-export const invalidField = (field: string, reason: FieldReason, message: string): Failure =>
-  new Failure('invalid_request', { details: [{ field, reason, message }] });
+export const invalidField = (field: string, reason: FieldReason, message: string, cause?: unknown): Failure =>
+  new Failure('invalid_request', { details: [{ field, reason, message }] }, cause);
 
 /** Wait in seconds before a retry, if the failure states no wait. */
 const retrySecondsDefault = 1;

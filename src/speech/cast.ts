@@ -5,7 +5,7 @@
 import { joinOrigins, type Origin, sourceTypes } from '../audio.ts';
 import type { EngineCapabilities, Segment, Voice } from '../engines.ts';
 import { positionIn } from '../platform/count-chars.ts';
-import { Failure, type FieldViolation } from '../platform/errors.ts';
+import { Failure, invalidField } from '../platform/errors.ts';
 import { isSpokenBy } from '../platform/language-code.ts';
 import type { Diction, MarkedText, RunStyle, TextCut, VoiceName } from '../text.ts';
 import { autoLanguage, languageCodeDefault, ownLanguage, speakingRates } from './fields.ts';
@@ -94,8 +94,7 @@ function bindingsFor(offered: OfferedVoice, languageCode: string): Binding[] {
   const meant =
     languageCode === languageCodeDefault ? `; the default is ${languageCode}, so send ${voice.languageCodes[0]}` : '';
   const message = `must be a language of voice ${voice.voiceId}: ${voice.languageCodes.join(', ')}${meant}`;
-  const details: FieldViolation[] = [{ field: 'language_code', reason: 'unsupported_language', message }];
-  throw new Failure('invalid_request', { details });
+  throw invalidField('language_code', 'unsupported_language', message);
 }
 
 export interface CastOptions {

@@ -2,7 +2,7 @@
 // order. Each part is available as soon as it is complete. Several readers can read all parts from the start.
 
 import { countChars } from '../platform/count-chars.ts';
-import { Failure, type FieldReason } from '../platform/errors.ts';
+import { type Failure, type FieldReason, invalidField } from '../platform/errors.ts';
 import type { Steps } from '../platform/runtime/steps.ts';
 import { isSsml, type MarkedText, MarkupFault, type MarkupKind, PartCutter, pausesMsMax, readMarkup } from '../text.ts';
 import { pausesTooLong, textLimits } from './fields.ts';
@@ -155,8 +155,7 @@ export class LiveText {
   }
 }
 
-const refused = (reason: FieldReason, message: string): Failure =>
-  new Failure('invalid_request', { details: [{ field: 'text', reason, message }] });
+const refused = (reason: FieldReason, message: string): Failure => invalidField('text', reason, message);
 
 /** No text, or an incomplete start of the root element. */
 const startPattern = /^(?:<(?:(?:[^\s<>/:="']{1,40}:)?s?p?e?a?k?|[^\s<>/:="']{1,40}))?$/;

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Caller } from '../accounts.ts';
 import { audioFormats, type FormatName } from '../audio.ts';
-import { Failure } from '../platform/errors.ts';
+import { invalidField } from '../platform/errors.ts';
 import { createId } from '../platform/runtime/id.ts';
 import { ownTurn } from '../platform/runtime/steps.ts';
 import { inspectScripts, type MarkedText, openTextCutter } from '../text.ts';
@@ -309,7 +309,7 @@ const languagesOf = ({ languageCode }: SpeechRequest, { offered }: CastVoice): r
 
 const unsupportedText = ({ voiceId }: SpeechRequest, field: string, foreign: readonly string[]) => {
   const message = `has text in ${foreign.join(', ')}, which voice ${voiceId} cannot speak`;
-  return new Failure('invalid_request', { details: [{ field, reason: 'unsupported_text', message }] });
+  return invalidField(field, 'unsupported_text', message);
 };
 
 const hasMarkup = ({ items }: MarkedText): boolean =>

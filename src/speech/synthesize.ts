@@ -13,7 +13,7 @@ import {
   type TakeTurn,
   type Turn,
 } from '../engines.ts';
-import { Failure } from '../platform/errors.ts';
+import { Failure, invalidField } from '../platform/errors.ts';
 import { type Pace, slowMs } from '../platform/pace.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import type { Place } from './background.ts';
@@ -284,7 +284,7 @@ export function createSpeech(options: SpeechOptions): Speech {
 
 function unverifiable(): Failure {
   const message = 'is not supported: this service has no transcription server (SONANT_TRANSCRIPTION_URL)';
-  return new Failure('invalid_request', { details: [{ field: 'verify', reason: 'unsupported', message }] });
+  return invalidField('verify', 'unsupported', message);
 }
 
 /** Returns the best engine that may be called now; if none may be called, the best of all engines. */

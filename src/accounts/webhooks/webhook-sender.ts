@@ -4,7 +4,7 @@
 
 import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import { Failure } from '../../platform/errors.ts';
+import { invalidField } from '../../platform/errors.ts';
 import { lookupTo, type OutboundTargets } from '../../platform/net/outbound-targets.ts';
 import { retryAfterMs } from '../../platform/net/upstream-answer.ts';
 import { isTimeout, withAbort } from '../../platform/runtime/abort.ts';
@@ -276,8 +276,7 @@ export function nextAttemptMs({ createdAtMs, attempts, nowMs, retryAfter }: Atte
   return Math.min(Math.round(nowMs + Math.max(spread, asked)), lastMs);
 }
 
-const refusal = (message: string) =>
-  new Failure('invalid_request', { details: [{ field: 'webhook_url', reason: 'url', message }] });
+const refusal = (message: string) => invalidField('webhook_url', 'url', message);
 
 function bodyOf({ event, atMs, data }: WebhookMessage): string {
   const timestamp = new Date(atMs).toISOString();

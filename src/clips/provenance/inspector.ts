@@ -3,7 +3,7 @@
 // no file blocks the event loop. Accounts take turns.
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import { encodeSilence, type FormatName, readFileHead } from '../../audio.ts';
-import { Failure } from '../../platform/errors.ts';
+import { Failure, invalidField } from '../../platform/errors.ts';
 import { Host } from '../../platform/runtime/host.ts';
 import { SlotQueue } from '../../platform/runtime/slot-queue.ts';
 import { threadLink } from '../../platform/runtime/worker-links.ts';
@@ -73,7 +73,7 @@ export const createInspect =
       (fingerprint ? await records?.findByFingerprint(fingerprint, accountId) : undefined);
     if (!format && !clip) {
       const message = 'must be a complete WAV, MP3, FLAC or Ogg Opus file, or raw audio that this service stored';
-      throw new Failure('invalid_request', { details: [{ field: 'file', reason: 'format', message }] });
+      throw invalidField('file', 'format', message);
     }
     const isOwn = accountId === undefined || (clip && (clip.accountId ?? clip.ownerId) === accountId);
     const matches = clip !== undefined && clip.fingerprint === fingerprint && (await isPlayedAs(clip, playback));

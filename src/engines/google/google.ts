@@ -1,7 +1,7 @@
 // Google Cloud Text-to-Speech: stock voices, whose list is refreshed periodically, and clones. A configured login
 // enables the engine.
 import { toFloat, wavFile } from '../../audio.ts';
-import { Failure, toFailure } from '../../platform/errors.ts';
+import { Failure, invalidField, toFailure } from '../../platform/errors.ts';
 import { parseAnswer, readUpTo } from '../../platform/net/upstream-answer.ts';
 import type { Pcm } from '../../platform/pcm.ts';
 import { integerSetting, listSetting, textSetting } from '../../platform/runtime/setting-types.ts';
@@ -109,7 +109,7 @@ function refusalOf(httpStatus: number, answer: unknown): Failure {
   const violation = isOfConsent
     ? { field: 'consent_audio', message: 'must be the same speaker reading the consent sentence exactly' }
     : { field: 'reference_audio', message: 'cannot be used to create a voice; record clear speech of one person' };
-  return new Failure('invalid_request', { details: [{ ...violation, reason: 'format' }] }, failure.cause);
+  return invalidField(violation.field, 'format', violation.message, failure.cause);
 }
 
 const name = 'google';

@@ -5,7 +5,7 @@
 //     GET /v1/audio/voices   answers   {"voices": [names], "uploaded_voices": [{"name"}]}
 import { randomBytes } from 'node:crypto';
 import { toFloat, wavFile } from '../../audio.ts';
-import { Failure } from '../../platform/errors.ts';
+import { Failure, invalidField } from '../../platform/errors.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
 
 export interface Recording {
@@ -184,8 +184,7 @@ export const createUploadCloning = ({ languageCodes, upload, forget }: CloningOp
   forget: (clone) => forget(unpackRecording(clone).name),
 });
 
-const refuse = (field: string, message: string, cause?: unknown) =>
-  new Failure('invalid_request', { details: [{ field, reason: 'format', message }] }, cause);
+const refuse = (field: string, message: string, cause?: unknown) => invalidField(field, 'format', message, cause);
 
 /** Whether the server rejected the recording itself, rather than having too many voices. */
 const isOfSample = (error: unknown): error is Failure =>

@@ -3,7 +3,7 @@
 // with the voice.
 //     "SNTR"  u8 1 (version)  u8 length, model id  u32 sample rate  u32 length, text  u32 count, i16 samples
 
-import { Failure, type FieldReason } from '../../platform/errors.ts';
+import { Failure, invalidField } from '../../platform/errors.ts';
 import { type Pcm, samplesOf } from '../../platform/pcm.ts';
 import type { CloneSample, Cloning } from '../engine.ts';
 import type { Model } from './model.ts';
@@ -64,9 +64,6 @@ const foreign = () => new Failure('engine_error', {}, new Error('the bytes are n
 const sampleSeconds = { min: 3, max: 10 };
 const textCharsMax = 500;
 
-const refuse = (field: string, reason: FieldReason, message: string) =>
-  new Failure('invalid_request', { details: [{ field, reason, message }] });
-
 export function createZeroShotCloning(model: Model): Cloning {
   const { modelId, languageCodes, sampleRateHz, zeroShot } = model;
   const needsReferenceText = zeroShot?.needsReferenceText ?? false;
@@ -81,11 +78,11 @@ export function createZeroShotCloning(model: Model): Cloning {
       signal.throwIfAborted();
       const text = referenceText.trim();
       if (needsReferenceText && !/[\p{L}\p{N}]/u.test(text)) {
-        throw refuse('reference_text', 'required', 'must be the transcript of reference_audio');
+        throw invalidField('reference_text', 'required', 'must be the transcript of reference_audio');
       }
       if (text.length > textCharsMax)
-        throw refuse('reference_text', 'too_long', `must be at most ${textCharsMax} characters`);
-      if (reference.samples.length === 0) throw refuse('reference_audio', 'audio_too_short', 'contains no audio');
+        throw invalidField('reference_text', 'too_long', `must be at most ${textCharsMax} characters`);
+      if (reference.samples.length === 0) throw invalidField('reference_audio', 'audio_too_short', 'contains no audio');
       return packReference({ ...reference, modelId, text: needsReferenceText ? text : '' });
     },
   };

@@ -3,6 +3,7 @@
 
 import { type FSWatcher, watch } from 'node:fs';
 import { Failure } from '../../platform/errors.ts';
+import { oncePer } from '../../platform/runtime/once-per.ts';
 import type {
   Cloning,
   Engine,
@@ -151,7 +152,7 @@ const capabilitiesOf = ({ processesMax, modelProcessesMax }: SherpaOnnxOptions):
 
 /** The parts of the engine that depend on the current models. */
 function createSpeaking(models: OfferedModels, findVoice: (voice: Voice) => FoundVoice | undefined, pool: ModelPool) {
-  const clonings = new WeakMap<Model, Cloning>();
+  const cloningOf = oncePer(createZeroShotCloning);
   const cloner = (modelId: string) => models.current.find(({ model }) => model.zeroShot && model.modelId === modelId);
   const modelOf = ({ voice, clone }: Pick<Segment, 'voice' | 'clone'>): Model | undefined =>
     clone ? cloner(parseReference(clone).modelId)?.model : findVoice(voice)?.model;
@@ -180,8 +181,7 @@ function createSpeaking(models: OfferedModels, findVoice: (voice: Voice) => Foun
   return {
     cloning(): Cloning | undefined {
       const model = models.current.find((each) => each.model.zeroShot)?.model;
-      if (model && !clonings.has(model)) clonings.set(model, createZeroShotCloning(model));
-      return model && clonings.get(model);
+      return model && cloningOf(model);
     },
     capabilitiesOf(voice: Voice, languageCode: string): SpeakerCapabilities {
       const model = findVoice(voice)?.model;

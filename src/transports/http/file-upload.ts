@@ -10,7 +10,7 @@ import { fileBytesMax, uploadArrivalMs } from '../../platform/net/request-limits
 import { parseBody } from '../net/request-body.ts';
 import { contractRoute } from './contract-routes.ts';
 import { checkUncompressed } from './request-fields.ts';
-import { documented, type RouteBody } from './route-docs.ts';
+import { documented, type RouteBody, withDocs } from './route-docs.ts';
 import type { RouteTools } from './route-tools.ts';
 
 const limits = { bytesMax: fileBytesMax, arrivalMs: uploadArrivalMs };
@@ -46,7 +46,7 @@ export function addFileRoute(
     scope.addContentTypeParser(types, readFile);
     scope.post(
       endpoint!.path,
-      documented({ ...docs, body }, tools.admission.admitTo(method), { bodyBytesMax: fileBytesMax }),
+      documented(withDocs(docs, { body }), tools.admission.admitTo(method), { bodyBytesMax: fileBytesMax }),
       (request, reply) => {
         if (!(request.body instanceof Uint8Array)) throw new Failure('unsupported_media_type', { message });
         return handle(request, reply);

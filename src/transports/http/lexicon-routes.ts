@@ -20,7 +20,7 @@ import { parseStrictJsonInSteps } from '../net/strict-json.ts';
 import { run } from './admission.ts';
 import { addContractRoutes, contractRoute } from './contract-routes.ts';
 import { checkEncoding } from './request-fields.ts';
-import { documented, queryParameter } from './route-docs.ts';
+import { documented, queryParameter, withDocs } from './route-docs.ts';
 import type { RouteTools } from './route-tools.ts';
 
 const plsTypes = ['application/pls+xml', 'application/xml', 'text/xml'];
@@ -49,9 +49,13 @@ export function addLexiconRoutes(app: FastifyInstance, tools: RouteTools): void 
   };
 
   const { docs, handle } = byHand(getLexicon);
-  const answer = docs.answers[200]!;
-  const content = { ...answer.content, 'application/pls+xml': { schema: document, example: examplePls } };
-  const both = { ...docs, answers: { 200: { ...answer, content } } };
+  const both = withDocs(docs, {
+    get answers() {
+      const answer = docs.answers[200]!;
+      const content = { ...answer.content, 'application/pls+xml': { schema: document, example: examplePls } };
+      return { 200: { ...answer, content } };
+    },
+  });
   app.get('/api/lexicons/:id', documented(both, admission.admitTo(getLexicon)), async (request, reply) => {
     // The value is appended, because CORS has already set `Vary: Origin`.
     reply.raw.appendHeader('vary', 'Accept');
@@ -95,9 +99,13 @@ export function addLexiconRoutes(app: FastifyInstance, tools: RouteTools): void 
         method: method === createLexicon ? 'POST' : 'PUT',
         url: method === createLexicon ? '/api/lexicons' : '/api/lexicons/:id',
         handler,
-        ...documented({ ...docs, parameters: [...(docs.parameters ?? []), ...plsQuery] }, admission.admitTo(method), {
-          bodyBytesMax: lexiconRequestBytesMax,
-        }),
+        ...documented(
+          withDocs(docs, { parameters: [...(docs.parameters ?? []), ...plsQuery] }),
+          admission.admitTo(method),
+          {
+            bodyBytesMax: lexiconRequestBytesMax,
+          },
+        ),
       });
     }
   });

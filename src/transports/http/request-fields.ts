@@ -98,14 +98,17 @@ export function addWithoutBody(app: FastifyInstance, addRoutes: (scope: FastifyI
   });
 }
 
-/** The known members of an object and the others, whose names get the prefix of nested members. */
-export function sortFields(given: Fields, known: readonly string[], prefix = '') {
-  const ignored = Object.keys(given)
+/** The members of an object that are not known. Their names get the prefix of nested members. */
+export const unknownIn = (given: Fields, known: readonly string[], prefix = ''): UnknownField[] =>
+  Object.keys(given)
     .filter((name) => !known.includes(name))
     .map((name) => unknownField(name, known, prefix));
+
+/** The known members of an object, and the others. */
+export function sortFields(given: Fields, known: readonly string[]) {
   const fields: Record<string, unknown> = {};
   for (const name of known) if (Object.hasOwn(given, name)) fields[name] = given[name];
-  return { fields, ignored };
+  return { fields, ignored: unknownIn(given, known) };
 }
 
 /** The violations of a strict gateway for unknown members or parameters. */
@@ -124,7 +127,7 @@ const ignoredOf = (body: unknown): readonly UnknownField[] => (isObject(body) &&
 function unknownInQuery({ query, routeOptions }: FastifyRequest): UnknownField[] {
   const parameters = routeOptions.config.operation?.parameters ?? [];
   const known = parameters.flatMap((parameter) => (parameter.in === 'query' ? [parameter.name] : []));
-  return sortFields(query as Fields, known).ignored;
+  return unknownIn(query as Fields, known);
 }
 
 /** Throws a Failure if the gateway is strict and the query has unknown parameters. */

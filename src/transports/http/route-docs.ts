@@ -1,5 +1,5 @@
-// The documentation of a route: its entry in the OpenAPI document, and the schema with which Fastify writes its JSON.
-// Requests are validated by their parsers, not by these schemas.
+// The documentation of a route: its entry in the OpenAPI document. Requests are validated by their parsers, not by these
+// schemas.
 import type { DescMethod } from '@bufbuild/protobuf';
 import type { FastifyContextConfig, onRequestHookHandler } from 'fastify';
 import { scopesOf } from '../../api.ts';
@@ -122,6 +122,10 @@ export interface RouteDocs {
   /** Whether a browser gets failures as an HTML page. */
   isPage?: true;
 }
+
+/** The documentation with some members replaced. The others stay getters if they are. */
+export const withDocs = (docs: RouteDocs, replaced: Partial<RouteDocs>): RouteDocs =>
+  Object.create(docs, Object.getOwnPropertyDescriptors(replaced));
 
 /** Whether the operation counts against the limits of a key. */
 export const isForKey = ({ scopes, isOnBehalf }: RouteDocs): boolean => scopes !== undefined || isOnBehalf === true;

@@ -31,6 +31,7 @@ import {
   requestHeader,
   type Schema,
   text,
+  withDocs,
 } from './route-docs.ts';
 import type { RouteTools } from './route-tools.ts';
 
@@ -79,7 +80,7 @@ export function addVoiceRoutes(app: FastifyInstance, tools: RouteTools): void {
     };
     scope.post(
       url,
-      documented({ ...docs, ...createDocs }, admitTo(createVoice, cloneVoice), limits),
+      documented(withDocs(docs, createDocs), admitTo(createVoice, cloneVoice), limits),
       async (request, reply) => {
         if (request.body instanceof FormBody) return cloneFrom(request, reply, request.body);
         return handle(request, reply);
@@ -88,7 +89,11 @@ export function addVoiceRoutes(app: FastifyInstance, tools: RouteTools): void {
     // The documents have the form under a path of its own, because many generators take one type of body per operation.
     scope.post(
       '/api/cloning',
-      documented({ ...docs, ...cloneDocs, body: { examples: {}, form: cloneForm } }, admitTo(cloneVoice), limits),
+      documented(
+        withDocs(docs, { ...cloneDocs, body: { examples: {}, form: cloneForm } }),
+        admitTo(cloneVoice),
+        limits,
+      ),
       async (request, reply) => {
         if (request.body instanceof FormBody) return cloneFrom(request, reply, request.body);
         throw new Failure('unsupported_media_type', { message: 'The request body must be multipart/form-data.' });

@@ -1,10 +1,12 @@
 // Opens a listener and passes the connections that the limits admit to the HTTP and gRPC servers, which do not listen
 // themselves. Error messages are readable sentences.
+
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createSecureServer, type TLSSocket } from 'node:tls';
 import { handshakeMs } from '../../platform/net/request-limits.ts';
 import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import type { Connections } from './connections.ts';
+import { keep } from './open-sockets.ts';
 
 export interface ListenAddress {
   host: string;
@@ -92,8 +94,7 @@ export async function openSharedPort(options: SharedPortOptions): Promise<Listen
     );
   const accept = (socket: Socket) => {
     if (secure) return void secure.emit('connection', socket);
-    undecided.add(socket);
-    socket.once('close', () => undecided.delete(socket));
+    keep(undecided, socket);
     detectProtocol(socket, take);
   };
   const listener = await openListener({ address, what: 'HTTP and gRPC', connections, accept, onFault });

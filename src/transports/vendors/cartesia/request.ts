@@ -7,7 +7,7 @@ import { audioFormats, type FormatName, mp3BitRates } from '../../../audio.ts';
 import { type Fields, isObject, type UnknownField } from '../../../contract.ts';
 import type { FieldViolation } from '../../../platform/errors.ts';
 import { type SpeechRequest, speechFields } from '../../../speech.ts';
-import { sortFields } from '../../http/request-fields.ts';
+import { sortFields, unknownIn } from '../../http/request-fields.ts';
 import { readStart } from '../speech-contexts.ts';
 
 export interface Generation {
@@ -75,7 +75,7 @@ export function parseGeneration(given: Fields): Generation {
 const ignoredWithin = (fields: Fields): UnknownField[] =>
   Object.entries(knownWithin).flatMap(([name, members]) => {
     const value = fields[name];
-    return isObject(value) ? sortFields(value, members, `${name}.`).ignored : [];
+    return isObject(value) ? unknownIn(value, members, `${name}.`) : [];
   });
 
 function readOutputFormat(given: unknown, faults: FieldViolation[]): FormatName {

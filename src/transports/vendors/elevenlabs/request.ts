@@ -10,7 +10,7 @@ import { type Fields, isObject, type UnknownField } from '../../../contract.ts';
 import type { FieldViolation } from '../../../platform/errors.ts';
 import { type SpeechRequest, speechFields } from '../../../speech.ts';
 import { contextIdleMsDefault, contextIdleMsMax } from '../../http/http-limits.ts';
-import { sortFields } from '../../http/request-fields.ts';
+import { sortFields, unknownIn } from '../../http/request-fields.ts';
 import { readStart } from '../speech-contexts.ts';
 
 /** A text and its voice. A dialogue has several, and each is a turn of live speech. */
@@ -141,6 +141,6 @@ function readText(field: string, text: unknown, faults: FieldViolation[]): strin
 }
 
 function ignoredSettings(settings: unknown, name: string): readonly UnknownField[] {
-  if (isObject(settings)) return sortFields(settings, settingNames, `${name}.`).ignored;
+  if (isObject(settings)) return unknownIn(settings, settingNames, `${name}.`);
   return (settings ?? undefined) === undefined ? [] : [{ name, meant: undefined }];
 }

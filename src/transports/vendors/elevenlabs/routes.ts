@@ -15,7 +15,7 @@ import { jobValuesMax } from '../../../platform/net/request-limits.ts';
 import type { OfferedVoice, SpeechRequest } from '../../../speech.ts';
 import { anyKeyOf, run, stream } from '../../http/admission.ts';
 import { sendPieces } from '../../http/body-writer.ts';
-import { addWithoutBody, fieldsOf, ignoredHeaders, sortFields } from '../../http/request-fields.ts';
+import { addWithoutBody, fieldsOf, ignoredHeaders, unknownIn } from '../../http/request-fields.ts';
 import type { RouteTools } from '../../http/route-tools.ts';
 import { withWarnings } from '../../http/synthesis/speech-over-http.ts';
 import { checkUpgrade } from '../../http/web-socket.ts';
@@ -124,8 +124,7 @@ export function addElevenLabsRoutes(app: FastifyInstance, options: RouteTools): 
   const listReady = (request: FastifyRequest, reply: FastifyReply) =>
     run(request, reply, listVoices, (call) => voices.listReadyVoices(call));
   const nameIgnored = (request: FastifyRequest, reply: FastifyReply, known: readonly string[]) => {
-    const { ignored } = sortFields(request.query as Fields, [...known, 'api_key']);
-    reply.headers(ignoredHeaders(request, ignored));
+    reply.headers(ignoredHeaders(request, unknownIn(request.query as Fields, [...known, 'api_key'])));
   };
   app.get('/v1/voices', listed, async (request, reply) => {
     nameIgnored(request, reply, []);
