@@ -191,9 +191,13 @@ test.each([
   ['a voice that there is not', '/v1/text-to-speech/nobody/multi-stream-input', shared.key, 'voice_not_found'],
   ['a format that there is not', `${speakUrl}/stream-input?output_format=mp3_1`, shared.key, 'invalid_request'],
   ['a wrong key', path, 'snt_wrong', 'invalid_api_key'],
-])('%s ends an accepted socket', async (_, from, key, name) => {
-  const { opened, end } = openSocket(from, { url, key });
+])('%s ends an accepted socket, after its first message', async (_, from, key, name) => {
+  const { opened, send, end, seen } = openSocket(from, { url, key });
   await opened;
+  // The answer to another request: by then, the first refusal would have arrived too.
+  expect((await fetch(`${url}${speakUrl}`, { method: 'POST' })).status).toBe(401);
+  expect(seen).toEqual([]);
+  send({ text: ' ' });
   const { code, reason, last } = await end();
   expect([code, last]).toEqual([1008, failed(name)]);
   expect(reason).not.toBe('');
@@ -254,6 +258,8 @@ test('a socket that sends no key ends after five seconds, even if it answers no 
   const answer = await readSocket(gateway.url);
   expect(answer).toMatch(/^HTTP\/1.1 101 [\s\S]*"error":"invalid_api_key"/);
   const next = openSocket(path, { url: gateway.url, key: 'snt_wrong' });
+  await next.opened;
+  next.send({ text: ' ' });
   expect(await next.end()).toMatchObject({ code: 1008, last: failed('rate_limit_exceeded') });
   const good = openSocket(path, gateway);
   await good.opened;

@@ -232,5 +232,6 @@ test('a token of one use opens one dialogue', async () => {
   send({ context_id: 'c', close_context: true });
   expect(soundIn(await final('c')).length).toBeGreaterThan(10_000);
   const again = await openDialogue(path, { url });
+  again.send({ context_id: 'c', voices: ['tone-low'] });
   expect(await again.end()).toMatchObject({ code: 1008, last: { error: 'invalid_api_key' } });
 });

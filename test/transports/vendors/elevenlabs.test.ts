@@ -250,6 +250,8 @@ test('a token opens one WebSocket, and no other call', async () => {
   expect(await first.closed).toBe(1000);
   expect(textOf(first.seen)).toBe('Hello there. ');
   const second = openSocket(path, { url: shared.url });
+  await second.opened;
+  second.send({ text: ' ' });
   expect(await second.end()).toMatchObject({ code: 1008, last: failed('invalid_api_key') });
   expect((await ask('/v1/single-use-token/other', shared.key, { method: 'POST' })).status).toBe(404);
   expect((await ask('/v1/single-use-token/tts_websocket', 'snt_wrong', { method: 'POST' })).status).toBe(401);

@@ -172,18 +172,26 @@ function addSockets(app: FastifyInstance, options: RouteTools): void {
     await serveContexts({ ...options, ...api }, [request, reply], open, async (readFirst) => {
       const { single_use_token: asked } = request.query as Fields;
       const known = anyKeyOf(request);
+      let reading: ReturnType<typeof readFirst> | undefined;
       // A message that cannot be read contains no key.
-      const first = (asked ?? known) === undefined ? await readFirst().catch(() => undefined) : undefined;
+      const readOnce = () => (reading ??= readFirst().catch(() => undefined));
+      const first = (asked ?? known) === undefined ? await readOnce() : undefined;
       const token = asked ?? first?.single_use_token;
       const key = known ?? (typeof first?.xi_api_key === 'string' ? first.xi_api_key : undefined);
-      const ticket = typeof token === 'string' ? await tickets.useLive(token) : undefined;
-      await admission.admitWith({ key, ticketKeyId: ticket?.keyId }, request, reply, liveSpeech);
-      // The voices of a dialogue are in later messages.
-      if (isDialogue) return first;
-      const inputs = inputsOf(settings.startWith(voiceId), []);
-      // Speaks nothing, to find failures before the first message is handled.
-      await Array.fromAsync(stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputs)));
-      return first;
+      try {
+        const ticket = typeof token === 'string' ? await tickets.useLive(token) : undefined;
+        await admission.admitWith({ key, ticketKeyId: ticket?.keyId }, request, reply, liveSpeech);
+        // The voices of a dialogue are in later messages.
+        if (isDialogue) return first;
+        const inputs = inputsOf(settings.startWith(voiceId), []);
+        // Speaks nothing, to find failures before the first message is handled.
+        await Array.fromAsync(stream(request, reply, liveSpeech, (call) => live.liveSpeech(call, inputs)));
+        return first;
+      } catch (error) {
+        // A client that has sent nothing may overlook the refusal: LiveKit's then waits for ever.
+        await readOnce();
+        throw error;
+      }
     });
     return reply;
   };
