@@ -12,7 +12,8 @@ export type Reports = ReadonlyMap<string, BenchReport>;
 export const shownBenches: readonly string[] = sections.flatMap(({ benches }) => benches.map(({ bench }) => bench));
 
 /** Returns the contents of the files, by path in docs/. */
-export function renderPage(reports: Reports): Map<string, string> {
+export function renderPage(kept: Reports): Map<string, string> {
+  const reports = shownOf(kept);
   const files = new Map<string, string>();
   const plots = (view: BenchView, report: BenchReport) =>
     view.plots.map((plot, n) => {
@@ -32,6 +33,23 @@ export function renderPage(reports: Reports): Map<string, string> {
   ];
   return files.set('performance.md', `${parts.flat().join('\n\n')}\n`);
 }
+
+/** The reports with only the rows that the page shows. */
+function shownOf(kept: Reports): Reports {
+  const views = sections.flatMap(({ benches }) => benches).filter(({ bench }) => kept.has(bench));
+  return new Map(
+    views.map(({ bench, rows = {} }) => {
+      const report = kept.get(bench)!;
+      const tables = report.tables.map((table) => ({ ...table, rows: table.rows.filter(isShown(table, rows)) }));
+      return [bench, { ...report, tables }];
+    }),
+  );
+}
+
+const isShown =
+  ({ columns }: Table, rows: Readonly<Record<string, RegExp>>) =>
+  (row: readonly Cell[]): boolean =>
+    columns.every(({ name }, n) => rows[name]?.test(String(row[n])) ?? true);
 
 const introduction = [
   '# Performance',
@@ -96,14 +114,10 @@ function sectionOf(
 }
 
 function viewOf({ bench, across }: BenchView, report: BenchReport, plots: readonly string[]): string[] {
-  const { about, watch, rounds, goals } = report;
+  const { about, watch, rounds } = report;
   const tables = report.tables.map((table, n) => (n === 0 && across ? spreadAcross(table, across) : table));
-  const met = goals
-    .filter(isMet)
-    .map((goal) => `${goal.name}: ${goal.figure.toFixed(goal.digits)} (${boundsOf(goal)})`);
   const { othersShare, isDisturbed } = watch;
   const notes = [
-    met.length > 0 ? `Goals met: ${met.join('; ')}.` : '',
     rounds ? spreadOf(rounds) : '',
     isDisturbed ? `Other programs used ${percent(othersShare)} of the CPU time, so the ratios are rough.` : '',
   ].filter(Boolean);

@@ -9,6 +9,8 @@ export interface Section {
 
 export interface BenchView {
   bench: string;
+  /** Shows only rows whose text in these columns matches. The stored report has the other rows. */
+  rows?: Readonly<Record<string, RegExp>>;
   /** A column of the first table whose values become columns. */
   across?: string;
   plots: readonly Plot[];
@@ -29,7 +31,7 @@ export interface Plot {
   goalOf?: (bar: { group: string; label: string }) => string;
 }
 
-const sonant = /(^|, )(sonant|node src|npm start|alone$|\d replica|LiveSpeech|StreamSpeech)/;
+const sonant = /(^|, )(sonant|node src|npm start|alone$|\d replica)/;
 const all = /^/;
 
 export const sections: readonly Section[] = [
@@ -41,6 +43,7 @@ in the same rounds, with the same weights.`,
     benches: [
       {
         bench: 'neural',
+        rows: { characters: /^100$/, callers: /^[18]/ },
         plots: [
           {
             ...{ title: 'Time to the first sound', axis: 'ms, less is better', table: 0 },
@@ -117,6 +120,7 @@ with Sonant's handlers. Sonant's gRPC server is Connect, which needs far more CP
     benches: [
       {
         bench: 'transports',
+        rows: { server: /^(?!grpc-js$)/ },
         plots: [
           {
             ...{
@@ -166,20 +170,6 @@ checks of the audio or streaming; at 22 050 Hz, Sonant also finds the time of ea
         ],
       },
       {
-        bench: 'espeak',
-        plots: [
-          {
-            ...{
-              title: 'CPU time of a text, divided by that of the bare library',
-              axis: 'ratio, less is better',
-              table: 0,
-            },
-            ...{ values: /\/raw$/, ours: /, (?!engine)/ },
-            goalOf: ({ group, label }) => `${label.replace('/raw', ' / raw')}, ${group}`,
-          },
-        ],
-      },
-      {
         bench: 'served-espeak',
         across: 'server',
         plots: [
@@ -194,20 +184,6 @@ checks of the audio or streaming; at 22 050 Hz, Sonant also finds the time of ea
           {
             ...{ title: 'Texts of 60 characters, 64 clients', axis: 'per second, more is better', table: 1 },
             ...{ values: 'requests/s', ours: sonant },
-          },
-        ],
-      },
-      {
-        bench: 'served-voice',
-        plots: [
-          {
-            ...{
-              title: 'Built-in voice: CPU time of a text in the service, divided by that of the bare program',
-              axis: 'ratio, less is better',
-              table: 0,
-            },
-            ...{ values: /\/raw$/, ours: all },
-            goalOf: ({ group, label }) => `${label.replace('/raw', ' / raw')}, ${group}`,
           },
         ],
       },
@@ -228,29 +204,6 @@ checks of the audio or streaming; at 22 050 Hz, Sonant also finds the time of ea
               table: 0,
             },
             ...{ values: 'CPU ms/s', labels: ['Hz', 'format'], ours: /, (?!native)/ },
-          },
-        ],
-      },
-    ],
-  },
-  {
-    title: 'Live speech',
-    text: `Time from the character that ends the first sentence to the first byte of audio, compared with the first audio of the engine, alone and
-beside other live streams; and the CPU time that a live stream adds to its engine, compared with a streaming call of the same text.`,
-    benches: [
-      {
-        bench: 'live',
-        plots: [
-          {
-            ...{ title: 'Time to first audio after the first sentence', axis: 'ms (median), less is better', table: 0 },
-            ...{ values: /: median$/, ours: /, live/ },
-          },
-          {
-            title: 'CPU time above the engine',
-            axis: 'ms of CPU time per text, less is better',
-            table: 1,
-            values: 'CPU ms',
-            ours: sonant,
           },
         ],
       },
