@@ -65,6 +65,20 @@ test.skipIf(!python)(
   300_000,
 );
 
+test.skipIf(!python)(
+  'elevenlabs: with a wrong key, an agent that does not speak stops connecting',
+  async () => {
+    const heard = await runProgram<Heard>(
+      python!,
+      'pipecat_turns.py',
+      ['elevenlabs', gateway.url, 'snt_wrong', voice],
+      [],
+    );
+    expect(heard.errors.join('\n')).toContain('times immediately after connecting');
+  },
+  300_000,
+);
+
 // Pipecat only logs the reason for which a WebSocket was closed. Its Cartesia service never stops connecting with a wrong
 // key.
 const silent = 'completed with no audio';

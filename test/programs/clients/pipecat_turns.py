@@ -1,7 +1,7 @@
 """Speaks three turns of three sentences with a service of Pipecat, as an agent does; the second turn is interrupted.
 
 Arguments: the service, the URL of the gateway, the API key and the voice. Prints what the pipeline received as JSON,
-up to the first error.
+up to the first error. Without turns, waits for an error.
 """
 
 import asyncio
@@ -119,6 +119,8 @@ async def main():
                 turns.append(listener.turn)
                 if listener.errors:
                     break
+            if not TURNS:
+                await asyncio.wait_for(listener.stopped.wait(), 60)
             await worker.queue_frame(EndFrame())
             return turns
 
