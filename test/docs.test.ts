@@ -29,7 +29,6 @@ test('what is not run has its reason, and is counted', () => {
     'needs Kubernetes': 1,
     'needs a cloned voice': 2,
     'needs a database of yours': 1,
-    'needs a loudspeaker': 1,
     'needs a model to download': 9,
     'needs a server elsewhere': 3,
     'needs an account at Google': 2,
