@@ -12,14 +12,13 @@ export class FairQueue<Item extends { readonly owner: string }> {
     this.count++;
   }
 
-  remove(item: Item): boolean {
+  remove(item: Item): void {
     const own = this.#byOwner.get(item.owner);
     const at = own?.indexOf(item) ?? -1;
-    if (!own || at < 0) return false;
+    if (!own || at < 0) return;
     own.splice(at, 1);
     this.count--;
     if (own.length === 0) this.#byOwner.delete(item.owner);
-    return true;
   }
 
   /** Removes an item and moves its owner to the end of the rotation. */
