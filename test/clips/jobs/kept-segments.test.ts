@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { LeaseLost, type SegmentRow } from '../../../src/clips/jobs/job-segment-rows.ts';
 import { type KeepSegmentsOptions, keepSegments } from '../../../src/clips/jobs/kept-segments.ts';
 import type { SegmentCheck } from '../../../src/engines/guard.ts';
+import { Failure } from '../../../src/platform/errors.ts';
 import type { PlannedCut } from '../../../src/speech/cast.ts';
 import type { SegmentChecks } from '../../../src/speech/spoken-plan.ts';
 
@@ -11,7 +12,7 @@ const { signal } = new AbortController();
 const check: SegmentCheck = { takes: 2, seed: 3, faults: ['silence'] };
 const sound = [{ samples: new Int16Array(240), sampleRateHz: 24_000 }];
 
-function open({ charged = 0, rowFails = false } = {}) {
+function open({ charged = 0, rowFails = false, isSpent = false } = {}) {
   const ended = new AbortController();
   const kept = new Map<number, SegmentRow>();
   const clips = new Map<string, Uint8Array>();
@@ -47,6 +48,7 @@ function open({ charged = 0, rowFails = false } = {}) {
     holder: 'me',
     leaseUntilMs: async () => 0,
     async take(chars) {
+      if (isSpent) throw new Failure('rate_limit_exceeded');
       quota += chars;
       return {
         keyId: 'key',
@@ -111,6 +113,16 @@ test('a segment that is not kept takes nothing from the quota', async () => {
   const { speak, quota } = open({ rowFails: true });
   await expect(speak()).rejects.toThrow(LeaseLost);
   expect(quota()).toBe(0);
+});
+
+test('with a spent quota, nothing is spoken', async () => {
+  const { speak } = open({ isSpent: true });
+  let isSpoken = false;
+  const failed = speak(() => {
+    isSpoken = true;
+  });
+  await expect(failed).rejects.toThrow('Too many requests');
+  expect(isSpoken).toBe(false);
 });
 
 test('no segment is kept of a voice that ended while it was spoken', async () => {
