@@ -1,29 +1,10 @@
 // Tests the owner's specification of the service, voices, keys, errors, limits and version, row by row, over REST. Each
-// test is named after its row. The names are a type and are counted, so no test can be missing.
+// test is named after its row. The rows are counted, so no test can be missing.
 import { afterAll, expect, test } from 'vitest';
 import { parseApiKey } from '../../src/accounts/keys/api-key.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { bytesOf, farVoice, openTestGateway } from '../transports/http/open-gateway.ts';
 import { failureFrom, openSpec, rateOf } from './open-spec.ts';
-
-type Row =
-  | 'The service: converts text into spoken audio with a named voice that the caller picks by identifier'
-  | 'The service 1: two synthesis endpoints exist'
-  | 'The service 2: REST mode returns a public link or the audio bytes themselves'
-  | 'The service 3: every audio endpoint requires an API key'
-  | 'Voice: is looked up by voice_id and has a name, reported as voice_name and X-Voice'
-  | 'API key: is sent in the X-API-Key header'
-  | 'API key: is displayed only once, at creation'
-  | 'API key: can be revoked, and is rejected then'
-  | 'Authentication 1: every audio endpoint requires the header X-API-Key'
-  | 'Authentication 3: a key can lack the scopes that an endpoint needs'
-  | 'Errors: 401 invalid_api_key, API key missing or malformed'
-  | 'Errors: 401 invalid_api_key, API key not found or revoked'
-  | 'Errors: 403 insufficient_scope, API key lacks the required scopes'
-  | 'Errors: 429 rate_limit_exceeded, too many requests'
-  | 'Limits: text length, about 5000 characters in REST mode'
-  | 'Limits: sample rates, 24000, 44100, 48000 Hz'
-  | 'Versioning: the API version is 1.0.0';
 
 const rowCount = 17;
 
@@ -39,7 +20,7 @@ const audioEndpoints = [
   ['DELETE', '/api/audio/aud_1'],
 ] as const;
 
-const proofs: Record<Row, () => Promise<void>> = {
+const proofs: Record<string, () => Promise<void>> = {
   'The service: converts text into spoken audio with a named voice that the caller picks by identifier': async () => {
     const low = await buffer({ voice_id: 'tone-low', output_format: 'pcm' });
     const high = await buffer({ voice_id: 'tone-high', output_format: 'pcm' });
