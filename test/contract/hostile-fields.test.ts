@@ -9,19 +9,12 @@ import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { file_sonant_v1_api_key } from '../../gen/sonant/v1/api_key_pb.ts';
-import { file_sonant_v1_book } from '../../gen/sonant/v1/book_pb.ts';
-import { file_sonant_v1_job_service } from '../../gen/sonant/v1/job_service_pb.ts';
-import { file_sonant_v1_lexicon } from '../../gen/sonant/v1/lexicon_pb.ts';
-import { file_sonant_v1_model } from '../../gen/sonant/v1/model_pb.ts';
-import { file_sonant_v1_provenance } from '../../gen/sonant/v1/provenance_pb.ts';
-import { file_sonant_v1_speech, LiveSpeechRequestSchema } from '../../gen/sonant/v1/speech_pb.ts';
-import { file_sonant_v1_usage } from '../../gen/sonant/v1/usage_pb.ts';
-import { file_sonant_v1_voice } from '../../gen/sonant/v1/voice_pb.ts';
+import { LiveSpeechRequestSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import { failureTable } from '../../src/platform/errors.ts';
 import { openFuzzedService } from '../fuzz/api-targets.ts';
 import { hostileHeaders, hostileJson, hostileTexts, pathsIn, pathsOf, putJson } from '../fuzz/hostile-values.ts';
 import { envelope } from '../transports/rpc/raw-grpc.ts';
+import { sonantServices } from '../transports/rpc/sonant-services.ts';
 
 let service: Awaited<ReturnType<typeof openFuzzedService>>;
 const routes: { method: string; url: string }[] = [];
@@ -387,17 +380,7 @@ test('no value in an argument of an MCP tool causes an internal error', { timeou
   }
 });
 
-const files = [
-  ...[file_sonant_v1_api_key, file_sonant_v1_book, file_sonant_v1_job_service, file_sonant_v1_lexicon],
-  ...[
-    file_sonant_v1_model,
-    file_sonant_v1_provenance,
-    file_sonant_v1_speech,
-    file_sonant_v1_usage,
-    file_sonant_v1_voice,
-  ],
-];
-const methods = files.flatMap(({ services }) => services.flatMap((each) => each.methods));
+const methods = sonantServices.flatMap((each) => each.methods);
 const pathOf = ({ parent, name }: DescMethod) => `/${parent.typeName}/${name}`;
 
 /** A request that is valid as far as the names of the fields tell. */

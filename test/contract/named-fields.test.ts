@@ -3,16 +3,11 @@
 import { create, type DescMethod, fromBinary, toBinary } from '@bufbuild/protobuf';
 import grpc from '@grpc/grpc-js';
 import { afterAll, expect, test } from 'vitest';
-import { ApiKeyService } from '../../gen/sonant/v1/api_key_pb.ts';
-import { JobService } from '../../gen/sonant/v1/job_service_pb.ts';
-import { LexiconService } from '../../gen/sonant/v1/lexicon_pb.ts';
-import { ModelService } from '../../gen/sonant/v1/model_pb.ts';
-import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { operator, scopes } from '../../src/accounts/keys/caller.ts';
 import { openTestGateway } from '../transports/http/open-gateway.ts';
 import { explain, failureOf } from '../transports/rpc/grpc-client.ts';
 import { openCore } from '../transports/rpc/open-core.ts';
+import { sonantServices } from '../transports/rpc/sonant-services.ts';
 
 const gateway = await openTestGateway({}, afterAll);
 const { target } = await openCore(gateway, afterAll);
@@ -41,12 +36,11 @@ function call({ parent, name, input, output }: DescMethod, fields: object): Prom
 
 /** Calls that look up a resource before anything else. */
 const reads = /^(Synthesize|Estimate|Preview|Get|Watch|Delete|Cancel|Retry|Install|Remove|Rotate|Revoke)/;
-const rows = [SpeechService, VoiceService, LexiconService, JobService, ModelService, ApiKeyService].flatMap(
-  ({ methods }) =>
-    methods.flatMap((method) => {
-      const field = method.input.fields.find(({ name }) => /^(\w+_id|name)$/.test(name));
-      return field && reads.test(method.name) ? [[method.name, method, field] as const] : [];
-    }),
+const rows = sonantServices.flatMap(({ methods }) =>
+  methods.flatMap((method) => {
+    const field = method.input.fields.find(({ name }) => /^(\w+_id|name)$/.test(name));
+    return field && reads.test(method.name) ? [[method.name, method, field] as const] : [];
+  }),
 );
 
 const texts = { text: 'Hello.', textChunks: ['Hello.'] };

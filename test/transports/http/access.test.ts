@@ -5,16 +5,9 @@ import { join } from 'node:path';
 import { create, type DescMethod, fromBinary, toBinary } from '@bufbuild/protobuf';
 import grpc from '@grpc/grpc-js';
 import { afterAll, expect, test } from 'vitest';
-import { ApiKeyService } from '../../../gen/sonant/v1/api_key_pb.ts';
-import { BookService } from '../../../gen/sonant/v1/book_pb.ts';
-import { JobService } from '../../../gen/sonant/v1/job_service_pb.ts';
-import { LexiconService } from '../../../gen/sonant/v1/lexicon_pb.ts';
-import { ModelService } from '../../../gen/sonant/v1/model_pb.ts';
-import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
-import { UsageService } from '../../../gen/sonant/v1/usage_pb.ts';
-import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
 import { operator, scopes } from '../../../src/accounts/keys/caller.ts';
 import { openCore } from '../rpc/open-core.ts';
+import { sonantServices } from '../rpc/sonant-services.ts';
 import { openTestGateway } from './open-gateway.ts';
 import type { OpenApi } from './openapi-check.ts';
 
@@ -128,16 +121,7 @@ function callRpc({ parent, name, input, output }: DescMethod, credential: Header
 
 const listRpcCalls = (): Map<string, Call> =>
   new Map(
-    [
-      SpeechService,
-      VoiceService,
-      LexiconService,
-      JobService,
-      BookService,
-      ModelService,
-      ApiKeyService,
-      UsageService,
-    ].flatMap(({ methods }) =>
+    sonantServices.flatMap(({ methods }) =>
       methods.map((method) => [
         `\`${method.parent.name}/${method.name}\``,
         (credential: Headers) => callRpc(method, credential),

@@ -6,6 +6,7 @@ import { openCallLimits } from '../../../src/api/call-limits.ts';
 import { explain, failureOf, openGrpcClient } from './grpc-client.ts';
 import { openTestServices, type ServicesTestOptions } from './open-services.ts';
 import { envelope, openSession, request } from './raw-grpc.ts';
+import { sonantServices } from './sonant-services.ts';
 
 const [serving, notServing, unknown] = [1, 2, 3];
 
@@ -19,18 +20,7 @@ async function open(options: ServicesTestOptions = {}) {
 test('each service and the whole are serving, until they stop', async () => {
   const { client, services } = await open();
   const check = async (service: string) => (await client.unary('check', { service })).status;
-  const own = [
-    'SpeechService',
-    'VoiceService',
-    'LexiconService',
-    'JobService',
-    'BookService',
-    'ProvenanceService',
-    'ModelService',
-    'ApiKeyService',
-    'UsageService',
-  ];
-  const names = ['', ...own.map((name) => `sonant.v1.${name}`)];
+  const names = ['', ...sonantServices.map(({ typeName }) => typeName)];
   for (const name of names) expect(await check(name)).toBe(serving);
   services.health.close();
   for (const name of names) expect(await check(name)).toBe(notServing);

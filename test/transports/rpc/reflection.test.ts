@@ -17,20 +17,13 @@ import { hasTool, toolProgram } from '../../tool-packages.ts';
 import { openTestGateway } from '../http/open-gateway.ts';
 import { openTestServices } from './open-services.ts';
 import { envelope } from './raw-grpc.ts';
+import { sonantServices } from './sonant-services.ts';
 
 const bufProgram = toolProgram('buf');
 const buf = async (...args: string[]) =>
   (await promisify(execFile)(process.execPath, [bufProgram, 'curl', ...args])).stdout;
 const services = [
-  'sonant.v1.SpeechService',
-  'sonant.v1.VoiceService',
-  'sonant.v1.LexiconService',
-  'sonant.v1.JobService',
-  'sonant.v1.BookService',
-  'sonant.v1.ProvenanceService',
-  'sonant.v1.ModelService',
-  'sonant.v1.ApiKeyService',
-  'sonant.v1.UsageService',
+  ...sonantServices.map(({ typeName }) => typeName),
   'grpc.health.v1.Health',
   'grpc.reflection.v1.ServerReflection',
   'grpc.reflection.v1alpha.ServerReflection',
