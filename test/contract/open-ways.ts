@@ -10,11 +10,10 @@ import type { FormatName } from '../../src/audio/formats.ts';
 import type { Engine, SpokenPcm } from '../../src/engines/engine.ts';
 import type { Marking } from '../../src/speech/cast.ts';
 import { createVoices } from '../../src/speech/voice.ts';
-import { openRpcServer } from '../../src/transports/rpc/server.ts';
 import { openWyomingServer } from '../../src/transports/vendors/wyoming/wyoming-server.ts';
 import { readEvents, soundIn } from '../transports/http/event-reader.ts';
 import { bytesOf, openTestGateway } from '../transports/http/open-gateway.ts';
-import { openGrpcClient } from '../transports/rpc/grpc-client.ts';
+import { openCore } from '../transports/rpc/open-core.ts';
 import { openClient } from '../transports/vendors/wyoming/wyoming-client.ts';
 
 export interface AskedText {
@@ -67,7 +66,7 @@ export async function openWays(
 ) {
   const engine = withMemory(real);
   const gateway = await openTestGateway({ engines: [engine], ...(marking && { marking }) }, onClose);
-  const { url, services, api, speech } = gateway;
+  const { url, api, speech } = gateway;
   const key = await gateway.makeKey([
     ...(isAdmin ? ['admin'] : []),
     'speech:synthesize',
@@ -79,15 +78,12 @@ export async function openWays(
   ]);
   const onFault = (fault: unknown) => void gateway.faults.push(fault);
   const address = { host: '127.0.0.1', port: 0 };
-  const core = await openRpcServer({ services, address, onFault });
   const listener = { api, key, address, allowed: [], onRefused() {}, onFault };
   const wyomingServer = await openWyomingServer(listener);
-  const grpc = openGrpcClient(SpeechService, `127.0.0.1:${core.port}`);
+  const grpc = (await openCore(gateway, onClose)).clientOf(SpeechService);
   const headers = { 'X-API-Key': key, 'xi-api-key': key };
   const metadata = { 'x-api-key': key, 'cache-control': 'no-cache' };
   onClose(async () => {
-    grpc.close();
-    await core.drain(0);
     await wyomingServer.drain(0);
     await real.close();
   });

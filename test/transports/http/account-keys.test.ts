@@ -1,12 +1,12 @@
 // Tests the two levels of keys: an account and its keys. Restricting, extending and ending the account affects its keys,
 // which together may not use more than the account alone, and make no keys.
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { ApiKeyService } from '../../../gen/sonant/v1/api_key_pb.ts';
 import { createApiKeyRows, listAudit } from '../../../src/accounts/keys/api-key-rows.ts';
 import { operator } from '../../../src/accounts/keys/caller.ts';
 import { toKeyHolder } from '../../../src/accounts/sign-in/sign-in.ts';
-import { openRpcServer } from '../../../src/transports/rpc/server.ts';
-import { failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { failureOf } from '../rpc/grpc-client.ts';
+import { openCore } from '../rpc/open-core.ts';
 import { openTestGateway, type TestGateway } from './open-gateway.ts';
 import { managing, openKeyManagement, keysUrl as url } from './open-key-management.ts';
 
@@ -198,13 +198,7 @@ describe('revoking a key', () => {
   test('tells it over gRPC and Connect too, and another store sees it within a second', async () => {
     const { parent, child } = await makeFamily();
     const elsewhere = createApiKeyRows(gateway.store);
-    const { services } = gateway;
-    const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
-    const client = openGrpcClient(ApiKeyService, `127.0.0.1:${server.port}`);
-    onTestFinished(async () => {
-      client.close();
-      await server.drain(0);
-    });
+    const client = (await openCore(gateway)).clientOf(ApiKeyService);
     const answer = await client.unary('revokeOwnApiKey', {}, { metadata: { 'x-api-key': parent.key } });
     expect(answer.descendantsRevoked).toBe(1);
     expect((await elsewhere.find(child.key.slice(4, 14)))!.revokedAtMs).not.toBeNull();

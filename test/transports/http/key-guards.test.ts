@@ -13,22 +13,13 @@ import {
   RotateOwnWebhookSecretRequestSchema,
   UpdateApiKeyRequestSchema,
 } from '../../../gen/sonant/v1/api_key_pb.ts';
-import { openRpcServer } from '../../../src/transports/rpc/server.ts';
-import { explain, failureOf, openGrpcClient } from '../rpc/grpc-client.ts';
+import { explain, failureOf } from '../rpc/grpc-client.ts';
+import { openCore } from '../rpc/open-core.ts';
 import { fromConnectError } from '../rpc/received-failure.ts';
 import { managing, openKeyManagement } from './open-key-management.ts';
 
 const { gateway, boss, bossKey, admin, send, make } = await openKeyManagement(afterAll);
-const server = await openRpcServer({
-  services: gateway.services,
-  address: { host: '127.0.0.1', port: 0 },
-  onFault() {},
-});
-const grpc = openGrpcClient(ApiKeyService, `127.0.0.1:${server.port}`);
-afterAll(async () => {
-  grpc.close();
-  await server.drain(0);
-});
+const grpc = (await openCore(gateway, afterAll)).clientOf(ApiKeyService);
 const listed = async () => (await send('')).json.api_keys as unknown[];
 
 describe('null in a new key is the usual default, not what the maker has:', () => {
