@@ -8,6 +8,8 @@ import { openReplicas, type Replica } from './open-replicas.ts';
 
 /** Timeout for a busy machine; Sonant promises one second. */
 const patient = { timeout: 10_000 };
+/** Waits until replicas have read the database again, which takes half a second at most. */
+const readAnew = () => new Promise((resolve) => setTimeout(resolve, 600));
 const opened = await openReplicas(4, afterAll);
 const silent = await openReplicas(2, afterAll, { isSilent: true });
 
@@ -65,6 +67,19 @@ describe('four replicas', () => {
     expect([fetched.status, fetched.bytes.length > 1000]).toEqual([200, true]);
     const again = await speak(c, 'Fetched elsewhere.');
     expect([again.headers.get('X-Cache'), again.body.audio_url]).toEqual(['HIT', made.body.audio_url]);
+  });
+
+  test('audio in memory that is deleted at another replica is gone within a second', async () => {
+    const { headers, body } = await speak(a, 'Held in memory.');
+    const get = async () => (await send(b, 'GET', body.audio_url)).status;
+    const hear = async () =>
+      (await speak(b, 'Held in memory.', {}, { return_format: 'buffer' })).headers.get('X-Cache');
+    for (let n = 0; n < 4; n++) expect([await get(), await hear()]).toEqual([200, 'HIT']);
+    const id = headers.get('X-Audio-Id');
+    expect((await send(a, 'DELETE', `/api/audio/${id}`)).status).toBe(204);
+    await readAnew();
+    expect([await get(), await hear()]).toEqual([410, 'MISS']);
+    expect((await speak(b, 'Held in memory.')).headers.get('X-Audio-Id')).not.toBe(id);
   });
 
   test('a hundred identical requests make one synthesis', async () => {
@@ -130,16 +145,20 @@ describe('four replicas', () => {
     b.tone.trouble = {};
   });
 
-  test('a voice created at one speaks at another, and one disabled at one is disabled at all', async () => {
+  test('a voice created at one speaks at another, and one disabled at one is disabled at all, also in memory', async () => {
     expect(await clone(a, key)).toBe(201);
-    await expect.poll(async () => (await speak(b, 'I am Ada.', {}, { voice_id: 'ada' })).status, patient).toBe(200);
-    const { audio_url } = (await speak(b, 'I am Ada.', {}, { voice_id: 'ada' })).body;
+    const say = (replica: Replica, return_format = 'url') =>
+      speak(replica, 'I am Ada.', {}, { voice_id: 'ada', return_format });
+    await expect.poll(async () => (await say(b)).status, patient).toBe(200);
+    const { audio_url } = (await say(b)).body;
+    const get = async (replica: Replica) => (await send(replica, 'GET', audio_url)).status;
+    // From now on, it is in the memory of this replica.
+    for (let n = 0; n < 3; n++) expect([await get(b), (await say(b, 'buffer')).status]).toEqual([200, 200]);
     expect((await send(c, 'POST', '/api/voices/ada/consent/revoke')).status).toBe(200);
-    expect((await send(d, 'GET', audio_url)).status).toBe(410);
-    for (const replica of all) {
-      const spoken = async () => (await speak(replica, 'I am Ada.', {}, { voice_id: 'ada' })).status;
-      await expect.poll(spoken, patient).toBe(409);
-    }
+    expect(await get(d)).toBe(410);
+    for (const replica of all) await expect.poll(async () => (await say(replica)).status, patient).toBe(409);
+    await readAnew();
+    expect([await get(b), (await say(b, 'buffer')).status, (await say(b)).status]).toEqual([410, 409, 409]);
   });
 
   test('an alias and the default voice that are chosen at one are known at all, and go at all', async () => {

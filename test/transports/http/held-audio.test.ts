@@ -1,6 +1,7 @@
 // Tests that audio that is removed for any reason is also removed from memory, and that all its requests are counted.
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { expectedBytesOf } from '../../../src/speech/plan.ts';
+import { openCloning } from '../../contract/open-cloning.ts';
 import { parseSpeechRequest } from '../../speech/parse-request.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 
@@ -104,4 +105,24 @@ test('audio that makes room for others is served no more', async () => {
   }
   expect(await statusOf(await fetch(url))).toBe(410);
   expect(await hear()).not.toBe(id);
+});
+
+test('audio in memory of a voice whose person withdraws consent, or which is disabled, is served no more at once', async () => {
+  const { send, speak, form } = await openCloning(onTestFinished);
+  const { body } = await send('POST', '/api/voices', form());
+  const fields = { voice_id: body.voice_id, text: 'Good evening to all.' };
+  const made = await speak(fields);
+  const get = async () => (await send('GET', new URL(made.body.audio_url).pathname)).status;
+  const hear = async () => {
+    const { status, headers } = await speak({ ...fields, return_format: 'buffer' });
+    return [status, headers.get('X-Cache')];
+  };
+  for (let n = 0; n < 4; n++) expect([await get(), await hear()]).toEqual([200, [200, 'HIT']]);
+  const voicePath = `/api/voices/${body.voice_id}`;
+  expect((await send('PATCH', voicePath, { enabled: false })).status).toBe(200);
+  expect(await hear()).toEqual([409, null]);
+  expect((await send('PATCH', voicePath, { enabled: true })).status).toBe(200);
+  for (let n = 0; n < 4; n++) expect((await hear())[0]).toBe(200);
+  expect((await send('POST', `${voicePath}/consent/revoke`)).status).toBe(200);
+  expect([await get(), await hear()]).toEqual([410, [409, null]]);
 });
