@@ -1,24 +1,17 @@
 // Tests a blended voice over REST and gRPC, in the running service: it sounds according to its weights on every API,
 // belongs to the account that created it, can be changed and deleted, and fails clearly while a part of it is missing.
 import { afterAll, describe, expect, test } from 'vitest';
-import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { VoiceAccess, VoiceKind, VoiceOwner, VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
+import { VoiceAccess, VoiceKind, VoiceOwner } from '../../gen/sonant/v1/voice_pb.ts';
 import { operator, toRecordEntry } from '../../src/accounts/keys/caller.ts';
 import { createVoiceRows, noTexts } from '../../src/library/voices/voice-rows.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { eventsIn, soundIn } from '../transports/http/event-reader.ts';
 import { readReply } from '../transports/http/read-reply.ts';
-import { explain, failureOf, openGrpcClient } from '../transports/rpc/grpc-client.ts';
+import { explain, failureOf } from '../transports/rpc/grpc-client.ts';
 import { openCloning } from './open-cloning.ts';
 
-const { url, key, makeKey, target, send, speak, form, kept } = await openCloning(afterAll);
-const call = { metadata: { 'x-api-key': key } };
-const voices = openGrpcClient(VoiceService, target);
-const speech = openGrpcClient(SpeechService, target);
-afterAll(() => {
-  voices.close();
-  speech.close();
-});
+const { url, makeKey, grpc, send, speak, form, kept } = await openCloning(afterAll);
+const { voices, speech, call } = grpc;
 
 const text = 'Harbour';
 const pcm = { output_format: 'pcm', sample_rate: 24_000 } as const;

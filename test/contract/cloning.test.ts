@@ -1,24 +1,17 @@
 // Tests a clone from creation to deletion, over REST and gRPC, in the running service: recordings, consent, speech in
 // every mode and format, and withdrawn consent. The clone's data never appears in anything readable.
 import { afterAll, describe, expect, test } from 'vitest';
-import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
-import { VoiceKind, VoiceService, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
+import { VoiceKind, VoiceStatus } from '../../gen/sonant/v1/voice_pb.ts';
 import { createVoiceRows } from '../../src/library/voices/voice-rows.ts';
 import { cloneMark } from '../engines/tone-engine.ts';
 import { eventsIn, soundIn } from '../transports/http/event-reader.ts';
-import { explain, failureOf, openGrpcClient } from '../transports/rpc/grpc-client.ts';
+import { explain, failureOf } from '../transports/rpc/grpc-client.ts';
 import { openCloning } from './open-cloning.ts';
 
-const { url, key, makeKey, target, send, speak, form, reference, consent, logged, written, kept } =
+const { url, key, makeKey, grpc, send, speak, form, reference, consent, logged, written, kept } =
   await openCloning(afterAll);
 const { places, holders, inStore, sealedClones } = kept;
-const call = { metadata: { 'x-api-key': key } };
-const voices = openGrpcClient(VoiceService, target);
-const speech = openGrpcClient(SpeechService, target);
-afterAll(() => {
-  voices.close();
-  speech.close();
-});
+const { voices, speech, call } = grpc;
 
 test('the cloning requirements are listed', async () => {
   const { body } = await send('GET', '/api/cloning');

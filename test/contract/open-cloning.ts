@@ -3,6 +3,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
+import { VoiceService } from '../../gen/sonant/v1/voice_pb.ts';
 import { createApiKeyRows } from '../../src/accounts/keys/api-key-rows.ts';
 import { operator } from '../../src/accounts/keys/caller.ts';
 import { createKeyManagement } from '../../src/accounts/keys/key-management.ts';
@@ -17,6 +19,7 @@ import { createLog } from '../../src/platform/telemetry/log.ts';
 import { createStorage } from '../distributed/storage.ts';
 import { defineTone } from '../engines/tone-engine.ts';
 import { readReply } from '../transports/http/read-reply.ts';
+import { openGrpcClient } from '../transports/rpc/grpc-client.ts';
 
 export async function openCloning(
   onClose: (close: () => Promise<void>) => void,
@@ -33,10 +36,14 @@ export async function openCloning(
   const log = createLog('debug', (line) => logged.push(line));
   const service = await openService({ config, definitions, log, isSinglePort: false });
   onClose(async () => {
+    for (const client of [voices, speech]) client.close();
     await service.drain();
     rmSync(folder, { recursive: true });
   });
   const url = `http://127.0.0.1:${service.httpPort}`;
+  const target = `127.0.0.1:${service.grpcPort}`;
+  const voices = openGrpcClient(VoiceService, target);
+  const speech = openGrpcClient(SpeechService, target);
   const { key } = service.firstKey!;
 
   /** A request with the key; the response is recorded. */
@@ -93,7 +100,7 @@ export async function openCloning(
     url,
     key,
     makeKey,
-    target: `127.0.0.1:${service.grpcPort}`,
+    grpc: { voices, speech, call: { metadata: { 'x-api-key': key } } },
     send,
     speak,
     form,
