@@ -27,7 +27,6 @@ test('what is not run has its reason, and is counted', () => {
     'is what CI runs': 2,
     'needs Docker': 3,
     'needs Kubernetes': 1,
-    'needs a database of yours': 1,
     'needs a model to download': 4,
     'needs a server elsewhere': 3,
     'needs an account at Google': 1,
