@@ -114,6 +114,21 @@ test('a context without messages ends after its inactivity timeout', async () =>
   expect(textOf(await final('quiet'))).toBe('Said anyway. ');
 });
 
+test('stream-input whose client sends nothing speaks its text, and then ends with an error', async () => {
+  const slow = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
+  const { opened, send, end, seen } = openSocket(`${speakUrl}/stream-input?inactivity_timeout=1`, slow);
+  await opened;
+  send({ text: 'Said anyway. ' });
+  const { code, reason, last } = await end();
+  expect(textOf(seen)).toBe('Said anyway. ');
+  expect([code, last]).toEqual([1008, failed('request_timeout')]);
+  expect(reason).toContain('1 s');
+  const ended = openSocket(`${speakUrl}/stream-input?inactivity_timeout=1`, slow);
+  await ended.opened;
+  ended.send({ text: 'This takes longer than a second to say. '.repeat(20) }, { text: '' });
+  expect(await ended.end()).toMatchObject({ code: 1000, last: { isFinal: true } });
+});
+
 test.each([
   'pcm_8000',
   'pcm_16000',

@@ -1,10 +1,11 @@
 // Converts events of live speech to ElevenLabs's messages: `{"audio","alignment","normalizedAlignment","contextId"}`,
 // with audio and times in separate messages, and `{"isFinal":true,"contextId"}` as the last. In a dialogue with times, a
 // message contains the audio and the times of its characters. An error is the last message of a connection with a single
-// context.
+// context. If this context ends because its client sends nothing, that is an error too: the client still has text, and
+// would take a regular end for the end of all its text.
 import type { LiveEvent } from '../../../api.ts';
 import { audioFormats, encodeSilence } from '../../../audio.ts';
-import type { Failure } from '../../../platform/errors.ts';
+import { Failure } from '../../../platform/errors.ts';
 import type { SpeechRequest } from '../../../speech.ts';
 import { type ContextWriter, emptyContextSeconds } from '../speech-contexts.ts';
 import { type Alignment, AlignmentMessages, CharacterTimes, PairedMessages, type TimedChar } from './alignment.ts';
@@ -32,6 +33,7 @@ export class ElevenLabsWriter implements ContextWriter {
   #turn = 0;
   #hasSound = false;
   #hasFailed = false;
+  #isExpired = false;
   /** Whether the current turn has text. */
   hasText = false;
   isClosing = false;
@@ -52,7 +54,11 @@ export class ElevenLabsWriter implements ContextWriter {
   keepAlive(): void {
     const { onIdle, contextIdleMs } = this.#context;
     clearTimeout(this.#idle);
-    this.#idle = setTimeout(onIdle, contextIdleMs).unref();
+    const expire = () => {
+      this.#isExpired = !this.isClosing;
+      onIdle();
+    };
+    this.#idle = setTimeout(expire, contextIdleMs).unref();
   }
 
   addText(text: string): void {
@@ -90,7 +96,11 @@ export class ElevenLabsWriter implements ContextWriter {
 
   *end(): Generator<object> {
     clearTimeout(this.#idle);
-    const { contextId, isMulti } = this.#context;
+    const { contextId, isMulti, contextIdleMs } = this.#context;
+    if (this.#isExpired && !isMulti && !this.#hasFailed) {
+      const message = `No text arrived for ${contextIdleMs / 1000} s. Send a space while the next text is not ready.`;
+      yield* this.fail(new Failure('request_timeout', { message }));
+    }
     if (isMulti || !this.#hasFailed) yield { isFinal: true, contextId };
   }
 
