@@ -31,7 +31,6 @@ test('what is not run has its reason, and is counted', () => {
     'needs a server elsewhere': 3,
     'needs an account at Google': 1,
     'needs an engine that clones': 1,
-    'needs an issuer': 1,
     'needs ghz': 1,
     'needs k6': 2,
     'needs the package openai': 1,
