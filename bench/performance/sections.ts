@@ -115,12 +115,12 @@ worker and no log; Fastify alone sends the same bytes and headers from memory.`,
   {
     title: 'APIs',
     text: `The cost of an API without an engine: the description of a voice, 100 KB of audio in one response, a stream of 20 pieces of 8 KiB, and
-stored audio of 100 KB. node:http and node:http2 send the same bytes without keys, limits, usage or log. "Same handler" is @grpc/grpc-js
-with Sonant's handlers. Sonant's gRPC server is Connect, which needs far more CPU time than @grpc/grpc-js for a small call.`,
+stored audio of 100 KB. node:http sends the same bytes without keys, limits, usage or log. "Same handler" is @grpc/grpc-js with Sonant's
+handlers. Sonant's gRPC server is Connect, which needs far more CPU time than @grpc/grpc-js for a small call.`,
     benches: [
       {
         bench: 'transports',
-        rows: { server: /^(?!grpc-js$)/ },
+        rows: { server: /^(?!grpc-js$|node:http2$)/ },
         plots: [
           {
             ...{
@@ -184,26 +184,6 @@ checks of the audio or streaming; at 22 050 Hz, Sonant also finds the time of ea
           {
             ...{ title: 'Texts of 60 characters, 64 clients', axis: 'per second, more is better', table: 1 },
             ...{ values: 'requests/s', ours: sonant },
-          },
-        ],
-      },
-    ],
-  },
-  {
-    title: 'Encoders',
-    text: `Sonant's encoders and those of ffmpeg (native), without the cost of ffmpeg itself.`,
-    benches: [
-      {
-        bench: 'encoders',
-        across: 'Hz',
-        plots: [
-          {
-            ...{
-              title: 'CPU time of the encoders',
-              axis: 'ms of CPU time per second of audio, less is better',
-              table: 0,
-            },
-            ...{ values: 'CPU ms/s', labels: ['Hz', 'format'], ours: /, (?!native)/ },
           },
         ],
       },
