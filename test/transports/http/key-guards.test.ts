@@ -54,7 +54,7 @@ test.each(['scopes', 'voice_ids', 'allowed_ips'])(
 );
 
 test('the fields of a new key have limits', async () => {
-  for (const [body, field] of [
+  for (const [body, field, reason = expect.any(String)] of [
     [{ name: '' }, 'name'],
     [{ name: 'x'.repeat(101) }, 'name'],
     [{ name: 'bell\u0007' }, 'name'],
@@ -66,16 +66,18 @@ test('the fields of a new key have limits', async () => {
     [{ limits: { requests_per_minute: 0 } }, 'limits.requests_per_minute'],
     [{ limits: { concurrency: 10_001 } }, 'limits.concurrency'],
     [{ limits: { characters_per_month: -1 } }, 'limits.characters_per_month'],
+    [{ limits: { characters_per_month: 1e20 } }, 'limits.characters_per_month', 'type'],
     [{ expires_in_days: 0.5 }, 'expires_in_days'],
     [{ voice_ids: Array(101).fill('far') }, 'voice_ids'],
     [{ voice_ids: ['no such voice'] }, 'voice_ids[0]'],
     [{ allowed_ips: Array(101).fill('127.0.0.1') }, 'allowed_ips'],
   ] as const) {
     const { status, json } = await send('', body);
-    expect([status, json.error, json.details]).toMatchObject([400, 'invalid_request', [{ field }]]);
+    expect([status, json.error, json.details]).toMatchObject([400, 'invalid_request', [{ field, reason }]]);
   }
-  const largest = { name: '👋'.repeat(100), expires_in_days: 3650, voice_ids: Array(100).fill('far') };
-  expect((await send('', largest)).json).toMatchObject({ name: largest.name, voice_ids: ['far'] });
+  const limits = { characters_per_month: 5e9 };
+  const largest = { name: '👋'.repeat(100), expires_in_days: 3650, voice_ids: Array(100).fill('far'), limits };
+  expect((await send('', largest)).json).toMatchObject({ name: largest.name, voice_ids: ['far'], limits });
 });
 
 test('over gRPC, which knows no other, an empty list is as left out', async () => {

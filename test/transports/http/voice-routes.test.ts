@@ -54,6 +54,7 @@ describe('voices', () => {
     ['text=%D0%B1%D1%8C%D0%BE%D1%80%D0%BA', ['far']],
     ['text=tone%20low', ['tone-low', 'far']],
     ['unknown=1&text=', ['tone-low', 'tone-high', 'far']],
+    ['text=7&engine=', []],
   ])('that are wanted: %s', async (query, ids) => {
     expect(idsOf((await get(`/api/voices?${query}`)).body)).toEqual(ids);
   });
@@ -95,6 +96,7 @@ describe('voices', () => {
     ['limit=ten', 'limit', 'type'],
     ['limit=1.5', 'limit', 'type'],
     ['limit=1&limit=2', 'limit', 'type'],
+    ['text=a&text=b', 'text', 'type'],
     ['cursor=nonsense', 'cursor', 'format'],
     ['language_code=e_', 'language_code'],
   ])('are not listed by %s', async (query, field, reason: string = expect.any(String)) => {
