@@ -69,10 +69,12 @@ async def voices():
         return [voice.id for voice in await speech.list_voices()]
 
 
+# A single sentence, because the adapter sends each sentence in a request of its own, which may end early.
+sentence = given.long.replace(".", ",") + "as you see."
 run(
     speak,
     forms=FORMATS,
-    interrupt=lambda: converse(given.long, is_interrupted=True),
+    interrupt=lambda: converse(sentence, is_interrupted=True),
     stream=stream,
     times=times,
     voices=voices,

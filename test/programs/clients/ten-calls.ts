@@ -74,8 +74,7 @@ async function runClient({ program, example, open }: Client, gateway: TestGatewa
   const certificate = join(gateway.folder, 'cert.pem');
   writeFileSync(certificate, testCertificate.cert);
   const { key: limited } = await gateway.keyVerifier.create({ limits: { charactersPerMonth: text.length + 8 } });
-  // A single sentence, because some clients send each sentence in a request of its own, which may end early.
-  const long = `${'This goes on for a while, and then for a while more, '.repeat(90)}as you see.`;
+  const long = 'This goes on for a while, and then for a while more. '.repeat(90);
   const packages = example ? findPackages(example)! : join(toolFolder, '..');
   const more = await open?.(gateway, limited, onClose);
   const input = { url: gateway.url, key: gateway.key, limited, text, long, packages, ...more };
