@@ -178,21 +178,12 @@ test('a key is needed, and a token accepted, where /openapi.json says so, and no
 test('docs/access.md is the table of every operation by credential', async () => {
   const page = `# Who may call what
 
-The result of every operation with every kind of credential. The [APIs of other vendors](api.md#calls) are not in the tables: they need
-\`speech:stream\` or \`voices:read\`. \`npx vitest run test/transports/http/access.test.ts -u\` writes this page.
+The result of every operation with every kind of credential: no key, a key with all scopes that is revoked, a bearer token of
+\`POST /oauth/get-key\`, or a key with one scope. A child is a key with ${childScopes.map((scope) => `\`${scope}\``).join(', ')} that another key created;
+it is narrowed when that key has only \`keys:write\` and \`voices:read\`, and an orphan when that key is revoked.
 
-"Yes" means that the credential is sufficient. 401 is \`invalid_api_key\` or \`invalid_token\` (gRPC: \`UNAUTHENTICATED\`), 403 is
-\`insufficient_scope\` (gRPC: \`PERMISSION_DENIED\`).
-
-| credential | meaning |
-|---|---|
-| none | no key |
-| revoked | a key with all scopes that is revoked |
-| token | a bearer token of \`POST /oauth/get-key\` |
-| a scope | a key with only this scope |
-| child | a key with ${childScopes.map((scope) => `\`${scope}\``).join(', ')}, created by another key |
-| narrowed | the child, after that other key was narrowed to \`keys:write\` and \`voices:read\` |
-| orphan | the child, after that other key was revoked |
+401 is \`invalid_api_key\` or \`invalid_token\`, 403 is \`insufficient_scope\`. The [APIs of other vendors](api.md#calls) need \`speech:stream\` or
+\`voices:read\`. \`npx vitest run test/transports/http/access.test.ts -u\` writes this page.
 
 ## HTTP
 
