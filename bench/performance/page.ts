@@ -27,9 +27,9 @@ export function renderPage(kept: Reports): Map<string, string> {
   const parts = [
     introduction,
     missing.length > 0 ? [`Not measured yet: ${missing.map((bench) => `\`${bench}\``).join(', ')}.`] : [],
+    ...shown.map((section) => sectionOf(section, reports, plots)),
     goalsOf(reports),
     conditionsOf([...reports.values()]),
-    ...shown.map((section) => sectionOf(section, reports, plots)),
   ];
   return files.set('performance.md', `${parts.flat().join('\n\n')}\n`);
 }
