@@ -105,6 +105,8 @@ export class SpeechContext<Writer extends ContextWriter> {
   readonly inputs = new PushQueue<LiveInput>();
   isCancelled = false;
   call: RunningCall | undefined;
+  /** Resolves when the last message has been sent. */
+  ended: Promise<void> | undefined;
 
   constructor(writer: Writer) {
     this.writer = writer;
@@ -160,8 +162,15 @@ export class SpeechContexts<Writer extends ContextWriter> {
     }
     const context = new SpeechContext(writer);
     this.#contexts.set(id, context);
-    void this.#speak(id, context);
+    context.ended = this.#speak(id, context);
     return context;
+  }
+
+  /** Ends every context with the failure, because clients that wait for a context overlook failures of the connection. */
+  async fail(failure: Failure): Promise<void> {
+    const contexts = [...this.all()];
+    for (const { call, inputs } of contexts) (call ?? inputs).abort(failure);
+    await Promise.all(contexts.map(({ ended }) => ended));
   }
 
   /** Called when the client has disconnected. */
@@ -244,7 +253,9 @@ export async function serveContexts<Writer extends ContextWriter>(
     if (first) protocol.handle(first);
     for await (const message of messages) protocol.handle(await fieldsOfMessage(message, protocol.textField));
   } catch (error) {
-    const last = protocol.toError(fromThrown(error));
+    const failure = fromThrown(error);
+    await contexts.fail(failure);
+    const last = protocol.toError(failure);
     await send(last);
     peer.close(1008, last.message);
   } finally {

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
+import { contextIdCharsMax } from '../../../src/transports/http/http-limits.ts';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 import { openSocket, patient } from './elevenlabs-socket.ts';
 
@@ -24,8 +25,8 @@ const messageOf = (context_id: string, transcript: string, more: object = {}) =>
   ...{ add_timestamps: true, use_normalized_timestamps: false, language: 'en', ...more },
 });
 
-async function openPipecat() {
-  const address = `${shared.url.replace('http', 'ws')}/tts/websocket?api_key=${shared.key}&cartesia_version=2026-03-01`;
+async function openPipecat({ url, key } = shared) {
+  const address = `${url.replace('http', 'ws')}/tts/websocket?api_key=${key}&cartesia_version=2026-03-01`;
   const socket = new WebSocket(address);
   await once(socket, 'open');
   const seen: Message[] = [];
@@ -105,6 +106,19 @@ test('Pipecat: an interrupted context ends, and the next one is spoken whole', a
   socket.close();
 });
 
+test('a failure of the connection ends each of its contexts, also one whose text has ended', async () => {
+  const slow = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
+  const { send, stopped, errors, sound, socket } = await openPipecat(slow);
+  const long = 'This goes on and on and on. '.repeat(100);
+  send(messageOf('open', 'It is open.'), { ...messageOf('whole', long), continue: false });
+  await expect.poll(() => sound.whole ?? 0, patient).toBeGreaterThan(0);
+  socket.send('no JSON');
+  const [code] = await once(socket, 'close');
+  expect(code).toBe(1008);
+  expect(errors.toSorted()).toEqual(['open', 'whole', undefined]);
+  expect(stopped.toSorted()).toEqual(['open', 'whole']);
+});
+
 test('Pipecat: a context without speech is given samples, and an error names its context', async () => {
   const { send, sound, stopped, errors, socket } = await openPipecat();
   send(messageOf('e1', '…'), { ...messageOf('e1', ''), continue: false });
@@ -112,6 +126,9 @@ test('Pipecat: a context without speech is given samples, and an error names its
   expect(sound.e1).toBeGreaterThan(0);
   send(messageOf('e2', 'Hello.', { voice: { mode: 'id', id: 'nobody' } }));
   await expect.poll(() => errors, patient).toEqual(['e2']);
+  const tooLong = 'e'.repeat(contextIdCharsMax + 1);
+  send(messageOf(tooLong, 'Hello.'));
+  await expect.poll(() => errors, patient).toEqual(['e2', tooLong]);
   send(messageOf('e3', 'Still here.'), { ...messageOf('e3', ''), continue: false });
   await expect.poll(() => stopped, patient).toContain('e3');
   socket.close();

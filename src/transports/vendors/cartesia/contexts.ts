@@ -67,7 +67,7 @@ export function createCartesiaProtocol(
 
   /** Reports that a context cannot be opened, and ends the context. */
   const refuse = (contextId: unknown, error: unknown) => {
-    const context_id = typeof contextId === 'string' ? shorten(contextId) : '';
+    const context_id = typeof contextId === 'string' ? contextId : '';
     void send({ ...toError(fromThrown(error)), context_id });
     if (context_id !== '') void send({ ...doneMessage, context_id });
   };

@@ -137,7 +137,7 @@ export class ElevenLabsProtocol implements ContextProtocol {
       context.writer.isClosing = true;
       context.inputs.fail(error);
     } else {
-      const contextId = this.#nameOf(id)?.slice(0, contextIdCharsMax);
+      const contextId = this.#nameOf(id);
       const message = toErrorMessage(fromThrown(error), contextId);
       void this.#socket.send(message);
       if (!this.#options.isMulti) this.#socket.close(1008, message.message);
