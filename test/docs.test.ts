@@ -27,7 +27,7 @@ test('what is not run has its reason, and is counted', () => {
     'is what CI runs': 2,
     'needs Docker': 2,
     'needs Kubernetes': 1,
-    'needs a model to download': 3,
+    'needs a model to download': 2,
     'needs a server elsewhere': 3,
     'needs an engine that clones': 1,
     'needs ghz': 1,
@@ -35,7 +35,7 @@ test('what is not run has its reason, and is counted', () => {
     'needs the package openai': 1,
     'run by livekit_turns.py': 1,
     'run by pipecat_turns.py': 1,
-    'starts a second service': 2,
+    'starts a second service': 1,
     'takes minutes': 2,
   });
 });
