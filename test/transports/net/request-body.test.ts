@@ -2,8 +2,7 @@
 import { type EventEmitter, once } from 'node:events';
 import { createServer as createHttp1Server, request as requestHttp1 } from 'node:http';
 import { connect, createServer } from 'node:http2';
-import { connect as connectSocket } from 'node:net';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { toFailure } from '../../../src/platform/errors.ts';
 import { bodyPaceBytes, bodyPaceMs, bodySlotsMax, slotlessBytesMax } from '../../../src/platform/net/request-limits.ts';
 import { type BodyLimits, readBody, setOwner } from '../../../src/transports/net/request-body.ts';
@@ -12,7 +11,7 @@ import { listen } from '../../free-port.ts';
 const limits: BodyLimits = { bytesMax: 100_000, arrivalMs: 60_000 };
 
 /** Listens, reads one body, and returns its length or the reason for its refusal. */
-async function open(limits: BodyLimits, httpVersion: '1.1' | '2', before = async (_: EventEmitter) => {}) {
+async function open(limits: BodyLimits, httpVersion: HttpVersion, before = async (_: EventEmitter) => {}) {
   const read: Promise<number | string>[] = [];
   const answer = (request: Parameters<typeof readBody>[0], response: { end(): void }) => {
     request.on('error', () => {});
@@ -38,64 +37,74 @@ async function open(limits: BodyLimits, httpVersion: '1.1' | '2', before = async
 
 const closed = (request: EventEmitter) => new Promise<void>((resolve) => request.once('close', resolve));
 
-async function openStream(port: number) {
-  const session = connect(`http://127.0.0.1:${port}`);
-  session.on('error', () => {});
+type HttpVersion = '1.1' | '2';
+
+/** Begins a request with a body of unknown length. */
+async function begin(port: number, httpVersion: HttpVersion) {
+  if (httpVersion === '1.1') {
+    const sent = requestHttp1({ port, method: 'POST' }).on('error', () => {});
+    sent.flushHeaders();
+    return sent;
+  }
+  const session = connect(`http://127.0.0.1:${port}`).on('error', () => {});
   onTestFinished(() => session.destroy());
   const stream = session.request({ ':method': 'POST' });
-  stream.on('error', () => {}).resume();
-  return stream;
+  return stream.on('error', () => {}).resume();
 }
+type Sent = Awaited<ReturnType<typeof begin>>;
+const sendWhole = (bytes: number) => (sent: Sent) => void sent.end(Buffer.alloc(bytes));
+function sendBytes(sent: Sent): void {
+  for (let i = 0; i < 2000; i++) sent.write('x');
+  sent.end();
+}
+const leave = (sent: Sent) => void sent.write('x', () => setTimeout(() => sent.destroy(), 20));
 
-test.each([0, 1, 4096, 4097, 100_000])('%d bytes arrive whole', async (bytes) => {
-  const { port, outcome } = await open(limits, '2');
-  (await openStream(port)).end(Buffer.alloc(bytes));
-  expect(await outcome()).toBe(bytes);
-});
+describe.each(['1.1', '2'] as const)('over HTTP/%s', (httpVersion) => {
+  test.each<[what: string, outcome: number | string, send: (sent: Sent) => void, limits?: BodyLimits]>([
+    ['no byte', 0, sendWhole(0)],
+    ['1 byte', 1, sendWhole(1)],
+    ['4096 bytes', 4096, sendWhole(4096)],
+    ['4097 bytes', 4097, sendWhole(4097)],
+    ['as many bytes as allowed', 100_000, sendWhole(100_000)],
+    ['one byte more', 'payload_too_large', sendWhole(100_001)],
+    ['a byte at a time', 2000, sendBytes],
+    ['what does not arrive in time', 'request_timeout', (sent) => void sent.write('x'), { ...limits, arrivalMs: 50 }],
+    ['half of a body', 'invalid_request', leave],
+  ])('%s: %s', async (_, expected, send, own = limits) => {
+    const { port, outcome } = await open(own, httpVersion);
+    send(await begin(port, httpVersion));
+    expect(await outcome()).toBe(expected);
+  });
 
-test('a byte at a time is one body', async () => {
-  const { port, outcome } = await open(limits, '2');
-  const stream = await openStream(port);
-  for (let i = 0; i < 2000; i++) stream.write('x');
-  stream.end();
-  expect(await outcome()).toBe(2000);
-});
+  test('a caller who left before anyone read is not waited for', async () => {
+    const { port, outcome } = await open(limits, httpVersion, closed);
+    leave(await begin(port, httpVersion));
+    expect(await outcome()).toBe('invalid_request');
+  });
 
-test('one byte more than allowed is too many', async () => {
-  const { port, outcome } = await open(limits, '2');
-  (await openStream(port)).end(Buffer.alloc(100_001));
-  expect(await outcome()).toBe('payload_too_large');
-});
-
-test('a body that does not arrive in time is not waited for', async () => {
-  const { port, outcome } = await open({ ...limits, arrivalMs: 50 }, '2');
-  (await openStream(port)).write('x');
-  expect(await outcome()).toBe('request_timeout');
-});
-
-test.each(['1.1', '2'] as const)('a body slower than 1 KiB/s for 5 s is refused over HTTP/%s', async (version) => {
-  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  onTestFinished(() => void vi.useRealTimers());
-  const arrived = Promise.withResolvers<EventEmitter>();
-  const { port, outcome } = await open(limits, version, async (request) => arrived.resolve(request));
-  const sent = version === '2' ? await openStream(port) : requestHttp1({ port, method: 'POST' }).on('error', () => {});
-  if ('flushHeaders' in sent) sent.flushHeaders();
-  const request = await arrived.promise;
-  await expect.poll(() => request.listenerCount('data')).toBe(1);
-  const refused = outcome();
-  const sendAndWait = async (bytes: number) => {
-    const received = once(request, 'data');
-    sent.write(Buffer.alloc(bytes));
-    await received;
-    vi.advanceTimersByTime(bodyPaceMs);
-    await new Promise(setImmediate);
-  };
-  await sendAndWait(bodyPaceBytes);
-  await sendAndWait(bodyPaceBytes);
-  expect(request.listenerCount('data')).toBe(1);
-  await sendAndWait(300);
-  expect(request.listenerCount('data')).toBe(0);
-  expect(await refused).toBe('request_timeout');
+  test('a body slower than 1 KiB/s for 5 s is refused', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const arrived = Promise.withResolvers<EventEmitter>();
+    const { port, outcome } = await open(limits, httpVersion, async (request) => arrived.resolve(request));
+    const sent = await begin(port, httpVersion);
+    const request = await arrived.promise;
+    await expect.poll(() => request.listenerCount('data')).toBe(1);
+    const refused = outcome();
+    const sendAndWait = async (bytes: number) => {
+      const received = once(request, 'data');
+      sent.write(Buffer.alloc(bytes));
+      await received;
+      vi.advanceTimersByTime(bodyPaceMs);
+      await new Promise(setImmediate);
+    };
+    await sendAndWait(bodyPaceBytes);
+    await sendAndWait(bodyPaceBytes);
+    expect(request.listenerCount('data')).toBe(1);
+    await sendAndWait(300);
+    expect(request.listenerCount('data')).toBe(0);
+    expect(await refused).toBe('request_timeout');
+  });
 });
 
 /** A server whose requests belong to the account in their path. Resolves with the outcomes of the bodies by path. */
@@ -138,41 +147,4 @@ test('unfinished bodies of one account delay neither its small bodies nor the bo
   for (const end of finish) end();
   await expect.poll(() => outcomes.length).toBe(finish.length + 2);
   expect(new Set(outcomes.slice(2))).toEqual(new Set([`one: ${large + 1}`]));
-});
-
-test('a caller who leaves half-way has sent no request', async () => {
-  const { port, outcome } = await open(limits, '2');
-  const stream = await openStream(port);
-  stream.write('x', () => setTimeout(() => stream.destroy(), 20));
-  expect(await outcome()).toBe('invalid_request');
-});
-
-test.each(['1.1', '2'] as const)(
-  'a caller who left before anyone read is not waited for over HTTP/%s',
-  async (version) => {
-    const { port, outcome } = await open(limits, version, closed);
-    if (version === '2') {
-      const stream = await openStream(port);
-      stream.write('x', () => setTimeout(() => stream.destroy(), 20));
-    } else {
-      const socket = connectSocket(port, '127.0.0.1');
-      socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf', () =>
-        setTimeout(() => socket.destroy(), 20),
-      );
-    }
-    expect(await outcome()).toBe('invalid_request');
-  },
-);
-
-test('the same over HTTP/1.1', async () => {
-  const whole = await open(limits, '1.1');
-  requestHttp1({ port: whole.port, method: 'POST' }).end(Buffer.alloc(5000));
-  expect(await whole.outcome()).toBe(5000);
-
-  const cut = await open(limits, '1.1');
-  const socket = connectSocket(cut.port, '127.0.0.1');
-  socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf', () =>
-    setTimeout(() => socket.destroy(), 20),
-  );
-  expect(await cut.outcome()).toBe('invalid_request');
 });
