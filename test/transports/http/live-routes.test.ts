@@ -14,7 +14,7 @@ const paths = [path, '/tts/websocket', `${elevenLabs}/stream-input`, `${elevenLa
 
 type Gateway = Awaited<ReturnType<typeof openTestGateway>>;
 
-function openLive(
+function beginLive(
   { url, key }: Pick<Gateway, 'url' | 'key'> = shared,
   headers: Record<string, string> = {},
   to = path,
@@ -44,6 +44,12 @@ function openLive(
   return { socket, opened: once(socket, 'open'), closed, send, until };
 }
 
+async function openLive(...asked: Parameters<typeof beginLive>) {
+  const { opened, ...live } = beginLive(...asked);
+  await opened;
+  return live;
+}
+
 /** A timeout longer than any pause on a busy machine. */
 const patient = { timeout: 20_000 };
 const start = { type: 'start', voice_id: 'tone-low' };
@@ -57,8 +63,7 @@ const soundOf = (messages: readonly (Record<string, unknown> | Buffer)[]) =>
   );
 
 test('text goes in, sound comes out in binary frames, and an interrupt tells what was heard', async () => {
-  const { opened, send, until, closed } = openLive();
-  await opened;
+  const { send, until, closed } = await openLive();
   send({ ...start, timestamps: 'word' }, { type: 'text', text: 'Good morning. ' }, { type: 'text', text: 'Hello' });
   const first = await until('timestamps');
   const info = { type: 'info', turn: 0, voice_id: 'tone-low', format: 'pcm', content_type: 'audio/pcm' };
@@ -84,8 +89,7 @@ test('text goes in, sound comes out in binary frames, and an interrupt tells wha
 test('audio comes in JSON where that is asked for, and is the same', async () => {
   const sounds: Buffer[] = [];
   for (const audio of ['binary', 'json']) {
-    const { opened, send, until } = openLive();
-    await opened;
+    const { send, until } = await openLive();
     send({ ...start, audio, format: 'mp3' }, { type: 'text', text: 'The same.' }, { type: 'end' });
     const messages = await until('done');
     expect(messages.some(Buffer.isBuffer)).toBe(audio === 'binary');
@@ -95,14 +99,12 @@ test('audio comes in JSON where that is asked for, and is the same', async () =>
 });
 
 test('a text that is cut in the middle of a character is joined, and half a character inside it is refused', async () => {
-  const { opened, send, until } = openLive();
-  await opened;
+  const { send, until } = await openLive();
   const text = 'Well done \u{1F600} and so on.';
   send(start, ...[...text.split('')].map((unit) => ({ type: 'text', text: unit })), { type: 'end' });
   expect((await until('done')).at(-1)).toMatchObject({ chars: [...text].length });
   for (const half of [{ text: 'a\ud83d b' }, { text: '\ude00' }, { text: 'Hello.', more: '\ud83d' }]) {
-    const refused = openLive();
-    await refused.opened;
+    const refused = await openLive();
     refused.send(start, { type: 'text', ...half });
     const { details } = (await refused.until('error')).at(-1) as unknown as { details: object[] };
     expect(details).toMatchObject([{ field: 'more' in half ? 'more' : 'text', reason: 'encoding' }]);
@@ -111,8 +113,7 @@ test('a text that is cut in the middle of a character is joined, and half a char
 });
 
 test('text that arrives while the process is busy is not late', async () => {
-  const { opened, send, until } = openLive();
-  await opened;
+  const { send, until } = await openLive();
   send({ ...start, timestamps: 'word', buffer_ms: 500, unknown: true }, { type: 'text', text: 'Good ' });
   await until('warning');
   for (let turn = 0; turn < 20; turn++) await setImmediate();
@@ -124,8 +125,7 @@ test('text that arrives while the process is busy is not late', async () => {
 
 test('of white space nothing is counted, as nothing is charged', async () => {
   const key = await shared.makeKey(['speech:stream', 'voices:read', 'usage:read']);
-  const { opened, send, until } = openLive({ url: shared.url, key });
-  await opened;
+  const { send, until } = await openLive({ url: shared.url, key });
   send(start, { type: 'text', text: '     ' }, { type: 'flush' }, { type: 'text', text: 'Hi.' }, { type: 'end' });
   expect((await until('flushed')).at(-1)).toEqual({ type: 'flushed', turn: 0, chars: 0, duration: 0 });
   expect((await until('done')).at(-1)).toMatchObject({ chars: 3 });
@@ -134,8 +134,7 @@ test('of white space nothing is counted, as nothing is charged', async () => {
 });
 
 test('what is unknown is named', async () => {
-  const { opened, send, until } = openLive();
-  await opened;
+  const { send, until } = await openLive();
   send({ ...start, emotion: 'glad' }, { type: 'end' });
   expect((await until('warning')).at(-1)).toEqual({ type: 'warning', ignored_fields: ['emotion'] });
 });
@@ -166,8 +165,7 @@ test.each<[what: string, message: object | string, told?: object]>([
   ],
   ['a voice that there is not', { type: 'start', voice_id: 'nobody' }, { error: 'voice_not_found' }],
 ])('%s is refused with the error as the last message', async (_, message, told) => {
-  const { opened, socket, send, until, closed } = openLive();
-  await opened;
+  const { socket, send, until, closed } = await openLive();
   if (typeof message === 'string') socket.send(message);
   else send(message);
   const expected = { error: 'invalid_request', ...told, request_id: expect.stringMatching(/^req_/) };
@@ -176,8 +174,7 @@ test.each<[what: string, message: object | string, told?: object]>([
 });
 
 test('an interrupt of a turn that was interrupted changes nothing, and one of a turn that never began is refused', async () => {
-  const { opened, send, until, closed } = openLive();
-  await opened;
+  const { send, until, closed } = await openLive();
   // Null counts as absent.
   send({ ...start, audio: null }, { type: 'text', text: 'Stopped.' }, { type: 'interrupt', turn: 0, played_ms: null });
   await until('interrupted');
@@ -191,16 +188,14 @@ test('an interrupt of a turn that was interrupted changes nothing, and one of a 
 
 test('a failure of the engine closes with 1011', async () => {
   const gateway = await openTestGateway({ trouble: { failsAfterPieces: 0 } });
-  const { opened, send, until, closed } = openLive(gateway);
-  await opened;
+  const { send, until, closed } = await openLive(gateway);
   send(start, { type: 'text', text: 'Hello.' }, { type: 'flush' });
   expect((await until('error')).at(-1)).toMatchObject({ error: 'engine_error', status: 502 });
   expect(await closed).toBe(1011);
 });
 
 test('a message that is too large closes the connection', async () => {
-  const { opened, socket, closed } = openLive();
-  await opened;
+  const { socket, closed } = await openLive();
   socket.send('x'.repeat(256 * 1024 + 1));
   expect(await closed).toBe(1009);
 });
@@ -250,8 +245,7 @@ test('a refused upgrade is an ordinary HTTP error', async () => {
   expect(await errorOf(plain)).toEqual([400, 'invalid_request']);
   for (const to of paths) {
     for (const origin of ['https://app.example', shared.url, 'http://sonant.test']) {
-      const allowed = openLive(shared, { Origin: origin }, to);
-      await allowed.opened;
+      const allowed = await openLive(shared, { Origin: origin }, to);
       allowed.socket.close();
     }
   }
@@ -264,15 +258,14 @@ test.each([
 ])('behind a proxy: %s, X-Forwarded-Proto %s: a page over HTTPS may connect: %s', async (isBehindProxy, proto, may) => {
   const gateway = await openTestGateway({ settings: { isBehindProxy } });
   const headers = { Origin: `https://${new URL(gateway.url).host}`, 'X-Forwarded-Proto': proto };
-  const { opened, closed, socket } = openLive(gateway, headers);
+  const { opened, closed, socket } = beginLive(gateway, headers);
   expect(await Promise.race([opened.then(() => true), closed.then(() => false)])).toBe(may);
   socket.close();
 });
 
 test('a peer that leaves frees the engine and its place', async () => {
   const gateway = await openTestGateway({ trouble: { pieceDelayMs: 5 } });
-  const { opened, socket, send, until } = openLive(gateway);
-  await opened;
+  const { socket, send, until } = await openLive(gateway);
   send(start, { type: 'text', text: 'This goes on and on and on. '.repeat(20) });
   await until('info');
   socket.close();
@@ -282,8 +275,7 @@ test('a peer that leaves frees the engine and its place', async () => {
 
 test('while the service stops, a turn is finished and the connection closes with 1012', async () => {
   const gateway = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
-  const { opened, send, until, closed } = openLive(gateway);
-  await opened;
+  const { send, until, closed } = await openLive(gateway);
   send(start, { type: 'text', text: 'This turn is finished.' });
   await until('info');
   gateway.runner.leave();

@@ -227,8 +227,7 @@ test('a token speaks again and again, in the query or as a bearer, over HTTP and
     expect((await bytesOf(answer)).length).toBeGreaterThan(5_000);
   }
   const path = `/tts/websocket?access_token=${token}&cartesia_version=2026-03-01`;
-  const { opened, send, seen } = openSocket(path, { url: shared.url });
-  await opened;
+  const { send, seen } = await openSocket(path, { url: shared.url });
   send({ ...speech, context_id: 'c' });
   await expect.poll(() => (seen as { type?: string }[]).at(-1)?.type, patient).toBe('done');
 });

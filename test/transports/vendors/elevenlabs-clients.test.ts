@@ -25,8 +25,7 @@ const liveKitPath =
   '&enable_ssml_parsing=false&enable_logging=true&inactivity_timeout=180&apply_text_normalization=auto' +
   '&sync_alignment=true&auto_mode=true';
 test('LiveKit: sentences with a flush each, then an empty flush and the end; times run on one clock', async () => {
-  const { opened, send, final } = openSocket(liveKitPath, shared);
-  await opened;
+  const { send, final } = await openSocket(liveKitPath, shared);
   const context_id = 'c1';
   send(
     {
@@ -64,8 +63,7 @@ test('words in auto mode are the same sound, whether or not the service catches 
   const gateway = await openTestGateway({ engines: [flite] });
   const spoken = async (pausesAfter: readonly string[]) => {
     const path = '/v1/text-to-speech/clara/stream-input?output_format=pcm_24000&auto_mode=true';
-    const { opened, send, closed, seen } = openSocket(path, gateway);
-    await opened;
+    const { send, closed, seen } = await openSocket(path, gateway);
     for (const text of 'It was Tom. He is 5 ft. 3 in. tall. then he left. Bye.'.split(' ')) {
       send({ text });
       if (pausesAfter.includes(text)) await expect.poll(() => textOf(seen), patient).toContain(`${text} `);
@@ -103,8 +101,7 @@ function wordsOf(messages: readonly Message[]) {
 }
 
 test('Pipecat: sentences without a space between them; each message’s times add up to one clock', async () => {
-  const { opened, send, final, socket, closed, seen } = openSocket(pipecatPath, shared);
-  await opened;
+  const { send, final, socket, closed, seen } = await openSocket(pipecatPath, shared);
   send({ text: '' });
   const context_id = 'p1';
   const voice_settings = { stability: 0.5, similarity_boost: 0.8, speed: 1 };
@@ -144,8 +141,7 @@ test('Pipecat: sentences without a space between them; each message’s times ad
 test('both clocks tell the same times', async () => {
   const [absolute, relative] = await Promise.all(
     ['&sync_alignment=true', ''].map(async (sync) => {
-      const { opened, send, final } = openSocket(pipecatPath + sync, shared);
-      await opened;
+      const { send, final } = await openSocket(pipecatPath + sync, shared);
       for (const text of ['One two three. ', 'Four five. '])
         send({ text, context_id: 'x' }, { context_id: 'x', flush: true });
       send({ context_id: 'x', close_context: true });
@@ -173,8 +169,7 @@ test.each([
     ['false', 3],
   ] as const) {
     const path = `/v1/text-to-speech/tone-low/stream-input?output_format=pcm_8000&sync_alignment=${sync}`;
-    const { opened, send, closed, seen } = openSocket(path, shared);
-    await opened;
+    const { send, closed, seen } = await openSocket(path, shared);
     const chars = [...text];
     for (let at = 0; at < chars.length; at += size) send({ text: chars.slice(at, at + size).join('') });
     send({ text: '' });
@@ -192,8 +187,7 @@ test.each([
   ['a format that there is not', `${speakUrl}/stream-input?output_format=mp3_1`, shared.key, 'invalid_request'],
   ['a wrong key', path, 'snt_wrong', 'invalid_api_key'],
 ])('%s ends an accepted socket, after its first message', async (_, from, key, name) => {
-  const { opened, send, end, seen } = openSocket(from, { url, key });
-  await opened;
+  const { send, end, seen } = await openSocket(from, { url, key });
   // The answer to another request: by then, the first refusal would have arrived too.
   expect((await fetch(`${url}${speakUrl}`, { method: 'POST' })).status).toBe(401);
   expect(seen).toEqual([]);
@@ -206,16 +200,14 @@ test.each([
 
 test('a failure of a context is the last message of stream-input, and its sentence ends the socket', async () => {
   const gateway = await openTestGateway({ trouble: { failsAfterPieces: 0 } });
-  const { opened, send, end } = openSocket(path, gateway);
-  await opened;
+  const { send, end } = await openSocket(path, gateway);
   send({ text: 'Broken. ' }, { text: '' });
   const { code, reason, last } = await end();
   expect([code, last, reason]).toEqual([1008, failed('engine_error'), last!.message]);
 });
 
 test('a reason that is too long for a close frame is cut between characters', async () => {
-  const { opened, send, end } = openSocket(path, shared);
-  await opened;
+  const { send, end } = await openSocket(path, shared);
   send({ text: 'Hi.', voice_settings: { speed: 'é'.repeat(50) } });
   send({ text: 7 });
   const { code, reason, last } = await end();
@@ -224,8 +216,7 @@ test('a reason that is too long for a close frame is cut between characters', as
 });
 
 test('the key may be in the first message', async () => {
-  const { opened, send, closed, seen } = openSocket(path, { url });
-  await opened;
+  const { send, closed, seen } = await openSocket(path, { url });
   send({ text: ' ', xi_api_key: shared.key }, { text: 'Hello there. ' }, { text: '' });
   expect(await closed).toBe(1000);
   expect(textOf(seen)).toBe('Hello there. ');
@@ -236,8 +227,7 @@ test.each([
   ['no key', JSON.stringify({ text: 'Hello.' })],
   ['no JSON', 'hello'],
 ])('%s in the first message ends the socket', async (_, message) => {
-  const { socket, opened, end } = openSocket(path, { url });
-  await opened;
+  const { socket, end } = await openSocket(path, { url });
   socket.send(message);
   expect(await end()).toMatchObject({ code: 1008, last: failed('invalid_api_key') });
 });
@@ -257,12 +247,10 @@ test('a socket that sends no key ends after four seconds, even if it answers no 
   const gateway = await openTestGateway({ isLimited: true, badKeysPerMinute: 1 });
   const answer = await readSocket(gateway.url);
   expect(answer).toMatch(/^HTTP\/1.1 101 [\s\S]*"error":"invalid_api_key"/);
-  const next = openSocket(path, { url: gateway.url, key: 'snt_wrong' });
-  await next.opened;
+  const next = await openSocket(path, { url: gateway.url, key: 'snt_wrong' });
   next.send({ text: ' ' });
   expect(await next.end()).toMatchObject({ code: 1008, last: failed('rate_limit_exceeded') });
-  const good = openSocket(path, gateway);
-  await good.opened;
+  const good = await openSocket(path, gateway);
   good.send({ text: '' });
   expect(await good.closed, 'a valid key is not affected').toBe(1000);
 }, 20_000);

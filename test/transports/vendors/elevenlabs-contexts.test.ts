@@ -9,8 +9,7 @@ const speakUrl = '/v1/text-to-speech/tone-low';
 
 test('closing a context before its flush stops it at once, and the next one speaks', async () => {
   const gateway = await openTestGateway({ trouble: { pieceDelayMs: 5 } });
-  const { opened, send, final, of } = openSocket(pipecatPath, gateway);
-  await opened;
+  const { send, final, of } = await openSocket(pipecatPath, gateway);
   send({ text: 'This goes on and on and on. '.repeat(100), context_id: 'long' });
   await expect.poll(() => of('long').length, patient).toBeGreaterThan(0);
   send(
@@ -27,8 +26,7 @@ test('closing a context before its flush stops it at once, and the next one spea
 
 test('the audio of a context is one file, however often its text is flushed', async () => {
   const path = `${speakUrl}/multi-stream-input?output_format=opus_48000_32`;
-  const { opened, send, final } = openSocket(path, shared);
-  await opened;
+  const { send, final } = await openSocket(path, shared);
   for (const text of ['One.', 'Two.', 'Three.']) send({ text, context_id: 'c', flush: true });
   send({ context_id: 'c', close_context: true });
   const sound = soundOf(await final('c'));
@@ -38,8 +36,7 @@ test('the audio of a context is one file, however often its text is flushed', as
 });
 
 test('a text that is cut in the middle of a character is joined', async () => {
-  const { opened, send, final } = openSocket(pipecatPath, shared);
-  await opened;
+  const { send, final } = await openSocket(pipecatPath, shared);
   send({ text: 'Hi \ud83d', context_id: 'cut' }, { text: '\ude00 there.', context_id: 'cut', flush: true });
   send({ context_id: 'cut', close_context: true });
   expect(textOf(await final('cut'))).toBe('Hi \u{1F600} there. ');
@@ -52,8 +49,7 @@ test('a character that is cut is timed as one, and the words after it have the s
       ['One \u{1F600}\u{1F600} two three', ' four. '],
     ].map(async (texts) => {
       const path = `${speakUrl}/stream-input?output_format=pcm_24000&sync_alignment=true`;
-      const { opened, send, closed, seen } = openSocket(path, shared);
-      await opened;
+      const { send, closed, seen } = await openSocket(path, shared);
       for (const text of [...texts, '']) send({ text });
       expect(await closed).toBe(1000);
       return alignmentsOf(seen).flatMap(({ chars, charStartTimesMs, charDurationsMs }) =>
@@ -67,13 +63,11 @@ test('a character that is cut is timed as one, and the words after it have the s
 
 test('close_socket speaks all text of every context, flushed or not, and closes after it', async () => {
   const text = 'This goes on and on and on. '.repeat(20);
-  const whole = openSocket(pipecatPath, shared);
-  await whole.opened;
+  const whole = await openSocket(pipecatPath, shared);
   whole.send({ text, context_id: 'all', flush: true }, { context_id: 'all', close_context: true });
   const expected = soundOf(await whole.final('all'));
   const gateway = await openTestGateway({ trouble: { pieceDelayMs: 40 } });
-  const { opened, send, closed, of } = openSocket(pipecatPath, gateway);
-  await opened;
+  const { send, closed, of } = await openSocket(pipecatPath, gateway);
   send({ text, context_id: 'flushed', flush: true }, { text, context_id: 'open' }, { text: 'Hi', context_id: 'short' });
   const sentMs = performance.now();
   send({ close_socket: true }, { text: 'Too late.', context_id: 'late' });
@@ -90,8 +84,7 @@ test('close_socket speaks all text of every context, flushed or not, and closes 
 
 test('a context that fails after close_socket is told so, and the close is not a clean one', async () => {
   const gateway = await openTestGateway({ trouble: { failsAfterPieces: 0 } });
-  const { opened, send, closed, of } = openSocket(pipecatPath, gateway);
-  await opened;
+  const { send, closed, of } = await openSocket(pipecatPath, gateway);
   send({ text: 'Broken.', context_id: 'b' }, { close_socket: true });
   expect(await closed).toBe(1008);
   expect(of('b')).toEqual([failed('engine_error', { contextId: 'b' }), { isFinal: true, contextId: 'b' }]);
@@ -99,8 +92,7 @@ test('a context that fails after close_socket is told so, and the close is not a
 
 test('a client that leaves after close_socket stops its contexts', async () => {
   const gateway = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
-  const { socket, opened, send, of } = openSocket(pipecatPath, gateway);
-  await opened;
+  const { socket, send, of } = await openSocket(pipecatPath, gateway);
   send({ text: 'This goes on and on and on. '.repeat(100), context_id: 'long' }, { close_socket: true });
   await expect.poll(() => of('long').length, patient).toBeGreaterThan(0);
   socket.close();
@@ -108,23 +100,20 @@ test('a client that leaves after close_socket stops its contexts', async () => {
 });
 
 test('a context without messages ends after its inactivity timeout', async () => {
-  const { opened, send, final } = openSocket(`${pipecatPath}&inactivity_timeout=1`, shared);
-  await opened;
+  const { send, final } = await openSocket(`${pipecatPath}&inactivity_timeout=1`, shared);
   send({ text: 'Said anyway.', context_id: 'quiet' });
   expect(textOf(await final('quiet'))).toBe('Said anyway. ');
 });
 
 test('stream-input whose client sends nothing speaks its text, and then ends with an error', async () => {
   const slow = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
-  const { opened, send, end, seen } = openSocket(`${speakUrl}/stream-input?inactivity_timeout=1`, slow);
-  await opened;
+  const { send, end, seen } = await openSocket(`${speakUrl}/stream-input?inactivity_timeout=1`, slow);
   send({ text: 'Said anyway. ' });
   const { code, reason, last } = await end();
   expect(textOf(seen)).toBe('Said anyway. ');
   expect([code, last]).toEqual([1008, failed('request_timeout')]);
   expect(reason).toContain('1 s');
-  const ended = openSocket(`${speakUrl}/stream-input?inactivity_timeout=1`, slow);
-  await ended.opened;
+  const ended = await openSocket(`${speakUrl}/stream-input?inactivity_timeout=1`, slow);
   ended.send({ text: 'This takes longer than a second to say. '.repeat(20) }, { text: '' });
   expect(await ended.end()).toMatchObject({ code: 1000, last: { isFinal: true } });
 });
@@ -141,11 +130,10 @@ test.each([
   'alaw_8000',
   'opus_48000_64',
 ])('a context without anything to say still gets samples in %s', async (format) => {
-  const { opened, send, final } = openSocket(
+  const { send, final } = await openSocket(
     `/v1/text-to-speech/tone-low/multi-stream-input?output_format=${format}`,
     shared,
   );
-  await opened;
   send({ text: ' ', context_id: 'void' }, { context_id: 'void', close_context: true });
   const messages = await final('void');
   expect(messages).toHaveLength(2);
@@ -153,8 +141,7 @@ test.each([
 });
 
 test('stream-input has a single context, which empty text ends, and closes after it', async () => {
-  const { opened, send, closed, seen } = openSocket(`${speakUrl}/stream-input?output_format=pcm_16000`, shared);
-  await opened;
+  const { send, closed, seen } = await openSocket(`${speakUrl}/stream-input?output_format=pcm_16000`, shared);
   send({ text: ' ', voice_settings: { speed: 2 }, try_trigger_generation: true, generation_config: {} });
   for (const text of ['Hel', 'lo the', 're, world']) send({ text });
   send({ text: '' });
@@ -162,16 +149,14 @@ test('stream-input has a single context, which empty text ends, and closes after
   expect(textOf(seen)).toBe('Hello there, world ');
   expect(seen.at(-1)).toEqual({ isFinal: true });
   expect(soundOf(seen).length).toBeGreaterThan(3200);
-  const empty = openSocket(`${speakUrl}/stream-input`, shared);
-  await empty.opened;
+  const empty = await openSocket(`${speakUrl}/stream-input`, shared);
   empty.send({ text: '' });
   expect(await empty.closed).toBe(1000);
   expect(empty.seen).toEqual([{ isFinal: true }]);
 });
 
 test('only so many contexts can be open on a connection', async () => {
-  const { opened, send, seen, final, closed } = openSocket(`${pipecatPath}&inactivity_timeout=1`, shared);
-  await opened;
+  const { send, seen, final, closed } = await openSocket(`${pipecatPath}&inactivity_timeout=1`, shared);
   for (let i = 0; i <= 100; i++) send({ text: ' ', context_id: `c${i}` });
   await expect.poll(() => seen.length, patient).toBeGreaterThan(1);
   expect(seen).toEqual([
@@ -187,8 +172,7 @@ test('only so many contexts can be open on a connection', async () => {
 });
 
 test('errors name their context, and the other contexts go on', async () => {
-  const { opened, send, final, of } = openSocket(pipecatPath, shared);
-  await opened;
+  const { send, final, of } = await openSocket(pipecatPath, shared);
   send({ text: 'Fast.', context_id: 'bad', voice_settings: { speed: 99 } }, { text: 7, context_id: 'worse' });
   for (const id of ['bad', 'worse']) expect(await final(id)).toHaveLength(2);
   expect(of('bad')[0]!.message).toContain('voice_settings.speed');
@@ -199,12 +183,10 @@ test('errors name their context, and the other contexts go on', async () => {
   );
   expect(textOf(await final('good'))).toBe('Fine. ');
   const failing = await openTestGateway({ trouble: { failsAfterPieces: 0 } });
-  const broken = openSocket(pipecatPath, failing);
-  await broken.opened;
+  const broken = await openSocket(pipecatPath, failing);
   broken.send({ text: 'Broken.', context_id: 'b' }, { context_id: 'b', flush: true });
   expect((await broken.final('b'))[0]).toEqual(failed('engine_error', { contextId: 'b' }));
-  const single = openSocket(`${speakUrl}/stream-input`, shared);
-  await single.opened;
+  const single = await openSocket(`${speakUrl}/stream-input`, shared);
   single.socket.send('not JSON');
   expect(await single.closed).toBe(1008);
   expect(single.seen).toEqual([failed('invalid_request')]);
@@ -212,8 +194,7 @@ test('errors name their context, and the other contexts go on', async () => {
 
 test('while the service stops, a context is finished and the connection closes with 1012', async () => {
   const gateway = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
-  const { opened, send, closed, of } = openSocket(pipecatPath, gateway);
-  await opened;
+  const { send, closed, of } = await openSocket(pipecatPath, gateway);
   send({ text: 'This one is finished.', context_id: 'last' });
   await expect.poll(() => of('last').length, patient).toBeGreaterThan(0);
   gateway.runner.leave();

@@ -127,8 +127,7 @@ interface Told extends Message {
 const multiPath = '/v1/text-to-dialogue/multi-stream-input?model_id=eleven_v4_turbo&output_format=pcm_24000';
 
 async function openDialogue(from: string, gateway: { url: string; key?: string } = shared) {
-  const peer = openSocket(from, gateway);
-  await peer.opened;
+  const peer = await openSocket(from, gateway);
   const of = (id: string | undefined) => (peer.seen as Told[]).filter((message) => message.context_id === id);
   const final = async (id: string | undefined) => {
     await expect.poll(() => of(id).at(-1)?.is_final, patient).toBe(true);

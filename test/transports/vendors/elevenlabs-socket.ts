@@ -30,7 +30,7 @@ export const failed = (error: string, more: Message = {}): Message => ({
 });
 
 /** `from` is a path with its query. Without a key, the socket has no header for it. */
-export function openSocket(from: string, { url, key }: { url: string; key?: string }) {
+export async function openSocket(from: string, { url, key }: { url: string; key?: string }) {
   const options = { headers: key === undefined ? {} : { 'xi-api-key': key } } as unknown as string[];
   const socket = new WebSocket(url.replace('http', 'ws') + from, options);
   const seen: Message[] = [];
@@ -50,7 +50,8 @@ export function openSocket(from: string, { url, key }: { url: string; key?: stri
     const { code, reason } = await ended;
     return { code, reason, last: seen.at(-1) };
   };
-  return { socket, opened: once(socket, 'open'), closed, end, send, seen, of, final };
+  await once(socket, 'open');
+  return { socket, closed, end, send, seen, of, final };
 }
 
 export const soundOf = (messages: readonly Message[]) =>

@@ -102,7 +102,7 @@ test('parameters of the lists of voices that mean nothing are named', async () =
   }
 });
 
-test('voices are searched, page by page', async () => {
+test('voices are searched, and a page token is good for its search alone', async () => {
   const search = async (query: string) => {
     return (await read(`/v2/voices${query}`)) as {
       voices: { voice_id: string }[];
@@ -113,18 +113,9 @@ test('voices are searched, page by page', async () => {
   };
   const all = await search('');
   expect([all.has_more, all.next_page_token, all.total_count]).toEqual([false, null, all.voices.length]);
-  const ids: string[] = [];
-  let token: string | null = '';
-  while (token !== null) {
-    const page = await search(`?page_size=1${token && `&next_page_token=${token}`}`);
-    expect([page.voices.length, page.total_count]).toEqual([1, all.total_count]);
-    ids.push(page.voices[0]!.voice_id);
-    token = page.next_page_token;
-  }
-  expect(ids).toEqual(all.voices.map((voice) => voice.voice_id));
   expect((await search('?search=TONE-HIGH')).voices.map((voice) => voice.voice_id)).toEqual(['tone-high']);
   const message = expect.stringContaining('next_page_token');
-  for (const query of ['next_page_token=nobody', `search=tone-high&next_page_token=${ids[0]}`]) {
+  for (const query of ['next_page_token=nobody', `search=tone-high&next_page_token=${all.voices[0]!.voice_id}`]) {
     const unknown = await ask(`/v2/voices?${query}`);
     const detail = { status: 'invalid_request', message };
     expect([unknown.status, await unknown.json()], query).toMatchObject([400, { detail }]);
@@ -244,13 +235,11 @@ test('a token opens one WebSocket, and no other call', async () => {
   const { token } = (await made.json()) as { token: string };
   expect(token).not.toContain(shared.key);
   const path = `/v1/text-to-speech/tone-low/stream-input?output_format=pcm_16000&single_use_token=${token}`;
-  const first = openSocket(path, { url: shared.url });
-  await first.opened;
+  const first = await openSocket(path, { url: shared.url });
   first.send({ text: 'Hello there. ' }, { text: '' });
   expect(await first.closed).toBe(1000);
   expect(textOf(first.seen)).toBe('Hello there. ');
-  const second = openSocket(path, { url: shared.url });
-  await second.opened;
+  const second = await openSocket(path, { url: shared.url });
   second.send({ text: ' ' });
   expect(await second.end()).toMatchObject({ code: 1008, last: failed('invalid_api_key') });
   expect((await ask('/v1/single-use-token/other', shared.key, { method: 'POST' })).status).toBe(404);
@@ -322,11 +311,10 @@ test('speech, a dialogue and a WebSocket use the dictionaries that they name', a
   const inputs = [{ text: 'An sql base.', voice_id: 'tone-low' }];
   const dialogue = await speak({ inputs, pronunciation_dictionary_locators }, '/v1/text-to-dialogue');
   expect((await bytesOf(dialogue)).equals(aliased!)).toBe(true);
-  const socket = openSocket('/v1/text-to-speech/tone-low/stream-input?output_format=pcm_16000', {
+  const socket = await openSocket('/v1/text-to-speech/tone-low/stream-input?output_format=pcm_16000', {
     ...shared,
     key: mine,
   });
-  await socket.opened;
   socket.send({ text: ' ', pronunciation_dictionary_locators }, { text: 'An sql base.' }, { text: '' });
   await socket.closed;
   expect(soundOf(socket.seen).equals(aliased!)).toBe(true);
