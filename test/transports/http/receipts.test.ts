@@ -5,7 +5,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { ProvenanceService } from '../../../gen/sonant/v1/provenance_pb.ts';
 import { loadConfig } from '../../../src/app/config.ts';
 import { receiptKeyOf } from '../../../src/clips/beside-audio.ts';
@@ -20,6 +20,7 @@ import { sentences } from '../../sentences.ts';
 import { bytesOf, failureOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
 const text = 'It costs $5. Really!';
+const gateway = await openTestGateway(signing, afterAll);
 
 interface Signed {
   receipt: string;
@@ -31,13 +32,13 @@ const readSigned = async (reply: Response): Promise<Signed> => {
   return (await reply.json()) as Signed;
 };
 
-async function speakLink(gateway: TestGateway, body: object = {}) {
-  const reply = await gateway.speak({ text, ...body });
+async function speakLink({ speak, send }: Pick<TestGateway, 'speak' | 'send'>, body: object = {}) {
+  const reply = await speak({ text, ...body });
   const { audio_url: url } = (await reply.json()) as { audio_url: string };
   const audioId = /aud_\w+/.exec(url)![0];
   const path = `/api/audio/${audioId}/receipt`;
-  const readReceipt = async () => readSigned(await gateway.send(path));
-  return { audioId, path, readReceipt, readFile: async () => bytesOf(await gateway.send(url)) };
+  const readReceipt = async () => readSigned(await send(path));
+  return { audioId, path, readReceipt, readFile: async () => bytesOf(await send(url)) };
 }
 
 /** Runs the commands of docs/provenance.md on the files of a publisher. */
@@ -61,7 +62,6 @@ describe.skipIf(!isInstalled('openssl'))('OpenSSL', () => {
   test.each(['wav', 'mp3', 'opus', 'flac', 'pcm'])(
     'verifies the receipt and the sound of a link (%s)',
     async (format) => {
-      const gateway = await openTestGateway(signing);
       const { readReceipt, readFile } = await speakLink(gateway, { output_format: format });
       const [signed, file] = [await readReceipt(), await readFile()];
       expect(await check(signed, file)).toEqual({
@@ -79,7 +79,6 @@ describe.skipIf(!isInstalled('openssl'))('OpenSSL', () => {
   );
 
   test('refuses a receipt with another word, another figure, or the signature of another receipt', async () => {
-    const gateway = await openTestGateway(signing);
     const signed = await (await speakLink(gateway)).readReceipt();
     const another = await (await speakLink(gateway, { text: 'Another.' })).readReceipt();
     const changed = [
@@ -109,7 +108,6 @@ test('a receipt has what a recognizer heard', async () => {
 });
 
 test('a receipt has the words, the voice, the engine and the time of each segment', async () => {
-  const gateway = await openTestGateway(signing);
   const { audioId, readReceipt } = await speakLink(gateway, { output_format: 'mp3', sample_rate: 24_000 });
   const receipt = JSON.parse((await readReceipt()).receipt);
   expect(receipt).toEqual({
@@ -127,7 +125,6 @@ test('a receipt has the words, the voice, the engine and the time of each segmen
 });
 
 test('a receipt has what the engine spoke where the markup hides the words', async () => {
-  const gateway = await openTestGateway(signing);
   const ssml = '<speak><sub alias="I sell it">I keep it</sub>, <phoneme alphabet="ipa" ph="noʊ">yes</phoneme>.</speak>';
   const { readReceipt } = await speakLink(gateway, { text: undefined, ssml });
   const { segments } = JSON.parse((await readReceipt()).receipt);
@@ -135,7 +132,6 @@ test('a receipt has what the engine spoke where the markup hides the words', asy
 });
 
 test('clients of Connect get the same receipt', async () => {
-  const gateway = await openTestGateway(signing);
   const { audioId, readReceipt } = await speakLink(gateway);
   const transport = createConnectTransport({ baseUrl: gateway.url, httpVersion: '1.1' });
   const headers = { 'X-API-Key': gateway.key };
@@ -151,7 +147,6 @@ test('clients of Connect get the same receipt', async () => {
 });
 
 test('the receipt of a stored stream has the segments of all chunks', async () => {
-  const gateway = await openTestGateway(signing);
   const body = { method: 'streaming', text_chunks: ['One two.', 'Three four.'], return_format: 'url' };
   const reply = await gateway.speak(body);
   await bytesOf(reply);
@@ -179,7 +174,6 @@ test('an account reads one receipt at a time, because each is signed as a whole'
 });
 
 test('only the key that made the audio reads its receipt, until the audio is deleted', async () => {
-  const gateway = await openTestGateway(signing);
   const { audioId, path, readReceipt } = await speakLink(gateway);
   await readReceipt();
   const notHere = [404, 'not_found', 'Audio not found for this key.'];
@@ -205,7 +199,6 @@ test('expired audio loses its receipt in the next sweep', async () => {
 });
 
 test('audio that was first returned without a link has no receipt, and neither has any without provenance', async () => {
-  const gateway = await openTestGateway(signing);
   const said = { text: 'Not for a link.' };
   await bytesOf(await gateway.speak({ ...said, return_format: 'buffer' }));
   const { path } = await speakLink(gateway, said);
@@ -239,7 +232,6 @@ test('without SONANT_RECEIPTS, links and jobs have no receipt, and no manifest n
 });
 
 test('a manifest names the receipt by an id that does not lead to the audio', async () => {
-  const gateway = await openTestGateway(signing);
   const { audioId, readReceipt } = await speakLink(gateway);
   const { id } = JSON.parse((await readReceipt()).receipt);
   const manifest = await bytesOf(await gateway.send(`/audio/${audioId}.c2pa`));
