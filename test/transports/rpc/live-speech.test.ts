@@ -92,14 +92,6 @@ test('text goes in and sound comes out, turn by turn, at the rate of telephones'
   expect((await until('done')).map((event) => event.case)).toEqual(['done']);
 });
 
-test('a call that ends its requests is spoken to its end', async () => {
-  const { begin } = await openLive();
-  const { stream, send, until } = begin();
-  send({ case: 'text', value: { text: 'No more than this' } });
-  stream.end();
-  expect((await until('done')).map((event) => event.case)).toContain('flushed');
-});
-
 test.each([
   ['no start', { case: 'flush', value: {} }, 'INVALID_ARGUMENT'],
   ['an empty request', undefined, 'INVALID_ARGUMENT'],
