@@ -26,7 +26,6 @@ test('what is not run has its reason, and is counted', () => {
   expect(counts).toEqual({
     'is what CI runs': 2,
     'needs Docker': 2,
-    'needs Kubernetes': 1,
     'needs a model to download': 2,
     'needs a server elsewhere': 3,
     'needs an engine that clones': 1,
