@@ -34,7 +34,6 @@ test('what is not run has its reason, and is counted', () => {
     'needs the package openai': 1,
     'run by livekit_turns.py': 1,
     'run by pipecat_turns.py': 1,
-    'starts a second service': 1,
     'takes minutes': 2,
   });
 });
