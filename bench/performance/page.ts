@@ -55,12 +55,8 @@ const introduction = [
   '# Performance',
   `CPU time, latency, rates and memory of Sonant beside comparable servers and libraries. Compare the ratios: times and rates depend on the
 machine. A ratio is the median of several rounds; most benches run each program twice per round, in both orders.`,
-  `\`\`\`sh not-run: takes minutes
-npm run bench transports # one bench or several; without a name all of them
-npm run bench report     # writes this page and its plots from the newest reports
-\`\`\``,
-  `Measure on an idle machine. A bench leaves out programs that are not installed (nginx, ffmpeg, Flask, FastAPI, PyAV). [Load
-testing](load-testing.md) shows how to measure a service on another machine.`,
+  `\`npm run bench NAME\` measures again, best on an idle machine, and \`npm run bench report\` writes this page. A bench leaves out programs
+that are not installed (nginx, ffmpeg, Flask, FastAPI, PyAV). [Load testing](load-testing.md) shows how to measure a service on another machine.`,
 ];
 
 function goalsOf(reports: Reports): string[] {
