@@ -72,8 +72,8 @@ if (isRunByNpm) enterFolder(INIT_CWD);
 function asTyped(text: string): string {
   const isCommand = (word: string) =>
     word === 'COMMAND' || word === 'help' || word === 'version' || Object.hasOwn(commands, word);
-  const typed = (whole: string, word: string) => (isCommand(word) ? `npm run sonant -- ${word}` : whole);
-  return isRunByNpm ? text.replaceAll(/\bsonant ([A-Za-z-]+)/g, typed) : text;
+  const typed = (whole: string, word: string) => (isCommand(word) ? 'npm run -s sonant -- ' : whole);
+  return isRunByNpm ? text.replaceAll(/\bsonant (?=([A-Za-z-]+))/g, typed) : text;
 }
 
 async function run([name, ...args]: string[]): Promise<number> {
@@ -100,7 +100,7 @@ async function run([name, ...args]: string[]): Promise<number> {
     process.stdout.write(asTyped(helpOf(command)));
     return 0;
   }
-  return command.run({ ...commandLine, args, signal: interrupted.signal });
+  return command.run({ ...commandLine, asTyped, args, signal: interrupted.signal });
 }
 
 /** Whether the error comes from the operating system, such as a full disk. */

@@ -75,7 +75,8 @@ async function settle(): Promise<void> {
     const whole = events.slice(0, events.lastIndexOf('\n\n') + 2);
     if (whole.length > 2) for (const fault of checkEvents(received, whole)) faults.add(fault);
   }
-  expect([...faults], 'what /openapi.json says otherwise').toEqual([]);
+  const hint = 'npx vitest run test/transports/http/openapi.test.ts -u writes docs/openapi.json anew';
+  expect([...faults], `what docs/openapi.json says otherwise; ${hint}`).toEqual([]);
 }
 afterEach(settle);
 afterAll(async () => {

@@ -24,6 +24,8 @@ export interface CommandLine {
   openInspection(): Promise<OpenedInspection>;
   openService(options: { isSinglePort: boolean }): Promise<Service>;
   print(text: string): void;
+  /** Names the commands in a text as the user types them. */
+  asTyped(text: string): string;
   /** Asks the user a question; absent if there is no terminal. */
   ask?(question: string, signal: AbortSignal): Promise<string>;
 }
@@ -135,6 +137,7 @@ export const commandLine: Omit<CommandLine, 'args' | 'signal'> = {
     return openService({ config, definitions, log: createLog(config.logLevel), isSinglePort });
   },
   print: (text) => void process.stdout.write(`${text}\n`),
+  asTyped: (text) => text,
   ...(process.stdin.isTTY && process.stderr.isTTY && { ask }),
 };
 

@@ -72,7 +72,7 @@ is not an error, nor is a port in use, because the service itself may use it.`,
       values.json
         ? JSON.stringify(findings, null, 2)
         : formatTable(
-            findings.map(({ what, state, message }) => [state, what, message]),
+            findings.map(({ what, state, message }) => [state, what, line.asTyped(message)]),
             { stateColumn: 0 },
           ),
     );
@@ -102,7 +102,8 @@ function inspectSettings(config: Config, isSinglePort: boolean): EngineReport {
 
 async function inspectPorts(config: Config, isSinglePort: boolean): Promise<Report> {
   const mistakes = await portsInUse(config, isSinglePort);
-  return mistakes.length > 0 ? { state: 'in use', message: explainAll(mistakes) } : ready('the ports are free');
+  if (mistakes.length === 0) return ready('the ports are free');
+  return { state: 'in use', message: `${explainAll(mistakes)}; nothing to do if your service is running` };
 }
 
 async function inspectFolder(folder: string): Promise<EngineReport> {

@@ -90,7 +90,7 @@ extension .c2pa: the signed statement that Sonant made the audio.`,
       const isChosen =
         flags.voice !== undefined || flags.language !== undefined || line.loadConfig().fetchVoice === 'off';
       if (!isChosen && process.stderr.isTTY && !usable.find(request.voiceId).isNatural)
-        process.stderr.write(naturalHint);
+        process.stderr.write(line.asTyped(naturalHint));
       const made = await withOpened(await openSink(output, request, line.signal), (sink) => {
         const events = speech.streamSpeech(request, caller, line.signal);
         return checkFlags(() => writeSound(events, sink));
@@ -227,7 +227,7 @@ function takeText(positionals: readonly string[], input: string | undefined): st
       more.at(-1)!.endsWith(`.${audioFormats[format].extension}`),
     );
     const named = '; npm takes -o for its own option unless -- precedes the command';
-    const hint = isOutput ? `${named}: npm run sonant -- say "Hello." -o hello.wav` : '';
+    const hint = isOutput ? `${named}: npm run -s sonant -- say "Hello." -o hello.wav` : '';
     throw new UsageError(`put the text in quotes: it arrived as several arguments${hint}`);
   }
   if (given !== undefined && input !== undefined) throw new UsageError('the text and --input exclude each other');

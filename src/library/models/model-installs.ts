@@ -114,7 +114,7 @@ const busyMessage = 'Another process is installing this model. Cancel it there, 
 /** Returns a function that waits for its turn and then runs an installation. Its promise never rejects. */
 function createRun({ dataDir, modelsUrl, leaveFree, isOffered, onEvent, patience }: ModelInstallsOptions) {
   const queue = new SlotQueue({ slotsMax: 1 });
-  const install = async (model: OfferedModel, progress: InstallProgress, signal: AbortSignal): Promise<void> => {
+  const install = async (model: OfferedModel, progress: InstallProgress, signal: AbortSignal) => {
     const { engine, row } = model;
     const { voiceIds = [] } = await getModel(model, {
       dataDir,
@@ -129,14 +129,15 @@ function createRun({ dataDir, modelsUrl, leaveFree, isOffered, onEvent, patience
     const { name } = installedBy(model, dataDir) ?? engine;
     const isAwaited = () => !signal.aborted && !isOffered(name, voiceIds);
     for (let ms = 0; ms < offerMsMax && isAwaited(); ms += offerPollMs) await sleep(offerPollMs);
+    return voiceIds;
   };
   return async (model: OfferedModel, progress: InstallProgress, signal: AbortSignal): Promise<void> => {
     const { name } = model.row;
     try {
       const release = await queue.take({ signal });
-      await install(model, progress, signal).finally(release);
+      const voices = await install(model, progress, signal).finally(release);
       progress.end('done');
-      onEvent('model installed', { model: name });
+      onEvent('model installed', { model: name, voices });
     } catch (error) {
       if (signal.aborted) return progress.end('cancelled');
       const failure = toInstallFailure(error, dataDir);

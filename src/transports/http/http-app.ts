@@ -224,8 +224,9 @@ function createMethodCheck(app: FastifyInstance): (request: FastifyRequest, repl
     const isMeant = literal === undefined && paths.has(`/v1${path}`);
     const found = literal ?? (is404 && !isMeant ? find(path) : undefined);
     if (found) {
-      reply.header('Allow', [...found.methods].join(', '));
-      throw new Failure('method_not_allowed');
+      const allowed = [...found.methods].join(', ');
+      reply.header('Allow', allowed);
+      throw new Failure('method_not_allowed', { message: `This path supports only ${allowed}.` });
     }
     if (!is404 && !isMeant) return;
     // A client whose base URL is that of another vendor's API.

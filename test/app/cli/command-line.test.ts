@@ -451,7 +451,7 @@ test('in a clone, files on the command line are in the folder of the user', asyn
     ['SONANT_DATA_DIR', 'SONANT_SPEAKING_MAX'].sort(),
   );
   // Help and errors name commands as they are typed there.
-  expect((await run('help', 'key')).stdout).toMatch(/^Usage: npm run sonant -- key create/);
+  expect((await run('help', 'key')).stdout).toMatch(/^Usage: npm run -s sonant -- key create/);
   const refused = await run('voice', 'get', 'nosuch').catch(({ stderr }: { stderr: string }) => stderr);
-  expect(refused).toContain('; npm run sonant -- voice models lists the models');
+  expect(refused).toContain('; npm run -s sonant -- voice models lists the models');
 });

@@ -140,7 +140,7 @@ test.each<[string, string[], number, RegExp]>([
   ['an unknown flag', ['say', 'Hi.', '--loud'], 2, /--loud/],
   ['a folder for a file', ['say', 'Hi.', '-o', '.', '-f', 'wav'], 2, /folder/],
   ['text in several arguments', ['say', 'Hi', 'you', '-o', 'x.wav'], 2, /quotes: it arrived as several arguments\n/],
-  ['an option that npm took', ['say', 'Hi', 'x.wav'], 2, /npm run sonant -- say "Hello." -o hello.wav/],
+  ['an option that npm took', ['say', 'Hi', 'x.wav'], 2, /npm run -s sonant -- say "Hello." -o hello.wav/],
   ['no text', ['say', '-o', 'x.wav'], 2, /standard input is empty; add a text: sonant say "Hello." -o hello.wav/],
   [
     'a language that the voice does not speak',
