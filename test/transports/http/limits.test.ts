@@ -1,20 +1,17 @@
 // Tests limits over HTTP: their headers in every answer, refusals, and the usage ledger.
 import { once } from 'node:events';
-import { Agent, request as httpRequest } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '@connectrpc/connect';
 import { createConnectTransport } from '@connectrpc/connect-node';
 import { afterAll, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
 import { operator } from '../../../src/accounts/keys/caller.ts';
-import { isLongRun } from '../../long/run-length.ts';
 import { explain, failureOf } from '../rpc/grpc-client.ts';
 import { openCore } from '../rpc/open-core.ts';
 import { readEvents } from './event-reader.ts';
 import { bytesOf, openTestGateway, type TestGateway } from './open-gateway.ts';
 
 const shared = await openTestGateway({ isLimited: true, badKeysPerMinute: 5 }, afterAll);
-const callsEach = isLongRun ? 1000 : 150;
 const long = { text_chunks: Array(30).fill('one two three four'), voice_id: 'tone-low' };
 
 type Limits = { requestsPerMinute?: number; concurrency?: number; charactersPerMonth?: number };
@@ -92,37 +89,6 @@ describe('over its limit', () => {
     const { seconds, nanos } = failure.retry!;
     await sleep(Number(seconds) * 1000 + nanos / 1e6 + 1);
     expect((await shared.send('/api/voices', { headers })).status).toBe(200);
-  });
-
-  test('many calls over 8 connections are admitted exactly as often as the limit allows', async () => {
-    const { key } = await keyOf(shared, { requestsPerMinute: 1 });
-    const { key: wide } = await keyOf(shared, { requestsPerMinute: 100 });
-    const agent = new Agent({ keepAlive: true, maxSockets: 8 });
-    const status = (apiKey: string) =>
-      new Promise<number>((resolve, reject) => {
-        const options = {
-          agent,
-          port: shared.gateway.port,
-          path: '/api/voices/tone-low',
-          headers: { 'x-api-key': apiKey },
-        };
-        httpRequest({ host: '127.0.0.1', ...options }, (answer) =>
-          answer.resume().on('end', () => resolve(answer.statusCode!)),
-        )
-          .on('error', reject)
-          .end();
-      });
-    const startMs = performance.now();
-    const all = await Promise.all(Array.from({ length: 8 * callsEach }, (_, i) => status(i % 2 ? key : wide)));
-    const minutes = (performance.now() - startMs) / 60_000;
-    agent.destroy();
-    const let_in = (odd: number) => all.filter((code, i) => i % 2 === odd && code === 200).length;
-    // Besides its burst, each key was allowed only the requests that became due in the meantime.
-    expect(let_in(1)).toBeGreaterThanOrEqual(1);
-    expect(let_in(1)).toBeLessThanOrEqual(1 + Math.floor(minutes));
-    expect(let_in(0)).toBeGreaterThanOrEqual(100);
-    expect(let_in(0)).toBeLessThanOrEqual(100 + Math.ceil(100 * minutes));
-    expect(all.every((code) => code === 200 || code === 429)).toBe(true);
   });
 
   test('of characters, it is told when the month ends, not to wait so long, and charged nothing', async () => {
