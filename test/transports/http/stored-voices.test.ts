@@ -176,7 +176,8 @@ test('a key that is limited to some voices sees no others, and creates none', as
   await make('allowed');
   await make('other');
   const limited = await makeChild({ voice_ids: ['allowed'] });
-  expect(((await send('GET', '/api/voices', undefined, limited)).body.voices as object[]).length).toBe(1);
+  expect((await send('GET', '/api/voices', undefined, limited)).body.voices).toMatchObject([{ voice_id: 'allowed' }]);
+  expect((await say('allowed', limited)).status).toBe(200);
   expect((await send('PATCH', '/api/voices/allowed', { name: 'Mine' }, limited)).status).toBe(200);
   for (const [method, path, body] of [
     ['GET', '/api/voices/other'],
@@ -184,8 +185,13 @@ test('a key that is limited to some voices sees no others, and creates none', as
     ['DELETE', '/api/voices/other'],
     ['POST', '/api/voices/other/consent/revoke'],
     ['GET', '/api/voices/other/preview'],
+    ['POST', '/api/audio/speech', { voice_id: 'other', text: 'Hello.' }],
+    ['POST', '/api/audio/speech', { voice_id: 'other', text_chunks: ['Hello.'], method: 'streaming' }],
+    ['POST', '/api/audio/speech/sse', { voice_id: 'other', text: 'Hello.' }],
+    ['POST', '/api/audio/estimate', { voice_id: 'other', text: 'Hello.' }],
   ] as const) {
-    expect((await send(method, path, body, limited)).status, `${method} ${path}`).toBe(404);
+    const refused = await send(method, path, body, limited);
+    expect(refused, `${method} ${path}`).toMatchObject({ status: 404, body: { error: 'voice_not_found' } });
   }
   const made = await send('POST', '/api/voices', { name: 'New', bindings: bound('tone-low') }, limited);
   expect([made.status, made.body.error]).toEqual([403, 'access_denied']);
