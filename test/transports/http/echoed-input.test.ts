@@ -4,7 +4,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { scopes } from '../../../src/accounts/keys/caller.ts';
+import { pathsOf } from '../../fuzz/hostile-values.ts';
 import { openTestGateway } from './open-gateway.ts';
+import type { OpenApi } from './openapi-check.ts';
 
 const { url, makeKey } = await openTestGateway({}, afterAll);
 const key = await makeKey(scopes);
@@ -41,56 +43,27 @@ async function send(path: string, { method = 'POST', headers = {}, body }: Sent)
 const decode = (text: string) =>
   text.replace(/%[0-9A-F]{2}/g, (code) => String.fromCharCode(Number(`0x${code.slice(1)}`)));
 
-interface Schema {
-  $ref?: string;
-  properties?: Record<string, Schema>;
-  allOf?: Schema[];
-  oneOf?: Schema[];
-  anyOf?: Schema[];
-}
-interface Operation {
-  parameters?: { name?: string; $ref?: string }[];
-  requestBody?: { content?: Record<string, { schema: Schema }> };
-}
-const document = JSON.parse(readFileSync(join(import.meta.dirname, '../../../docs/openapi.json'), 'utf8'));
+const document: OpenApi = JSON.parse(readFileSync(join(import.meta.dirname, '../../../docs/openapi.json'), 'utf8'));
+const resolve = (ref: string) => document.components.schemas[ref.split('/').at(-1)!]!;
 
-function membersOf({ $ref, properties = {}, ...more }: Schema): string[] {
-  if ($ref)
-    return membersOf(
-      $ref
-        .slice(2)
-        .split('/')
-        .reduce((at, name) => at[name], document),
-    );
-  const { allOf = [], oneOf = [], anyOf = [] } = more;
-  return [...Object.keys(properties), ...[...allOf, ...oneOf, ...anyOf].flatMap(membersOf)];
-}
-
+const headers = ['Accept', 'Idempotency-Key', 'X-Request-Id', 'If-Match', 'Authorization', 'X-API-Key', 'Range'];
 const values = [input, [input], { [input]: input }, [{ [input]: input }], [{ title: input, text: 5 }]];
 
 test('an error reply has at most 100 characters of its request', async () => {
-  for (const [pattern, methods] of Object.entries<Record<string, Operation>>(document.paths)) {
+  for (const [pattern, methods] of Object.entries(document.paths)) {
     const path = pattern.replace(/\{\w+\}/g, 'some-id');
     for (const [name, operation] of Object.entries(methods)) {
       if (!['get', 'post', 'put', 'patch', 'delete'].includes(name)) continue;
       const method = name.toUpperCase();
       const text = encodeURIComponent(input);
       if (path !== pattern) await send(pattern.replace(/\{\w+\}/g, text), { method, body: {} });
-      const parameters = (operation.parameters ?? []).map(({ name, $ref }) => name ?? $ref?.split('/').at(-1));
+      const parameters = (operation.parameters ?? []).map(({ name }) => name);
       for (const each of [...parameters, text]) await send(`${path}?${each}=${text}`, { method, body: {} });
-      for (const header of [
-        'Accept',
-        'Idempotency-Key',
-        'X-Request-Id',
-        'If-Match',
-        'Authorization',
-        'X-API-Key',
-        'Range',
-      ])
-        await send(path, { method, headers: { [header]: input }, body: {} });
+      for (const header of headers) await send(path, { method, headers: { [header]: input }, body: {} });
       await send(path, { method, headers: { 'Content-Type': `text/plain; charset=${input}` }, body: {} });
-      const schema = operation.requestBody?.content?.['application/json']?.schema;
-      for (const member of schema ? [...membersOf(schema), input] : [])
+      const { schema } = operation.requestBody?.content['application/json'] ?? {};
+      const members = schema ? pathsOf(schema, resolve).flatMap((path) => (path.length === 1 ? path : [])) : [];
+      for (const member of schema ? new Set([...members, input]) : [])
         for (const value of values) await send(path, { method, body: { [member]: value } });
     }
   }
@@ -110,13 +83,7 @@ test('an error reply has at most 100 characters of its request', async () => {
   await send(`/mcp`, { headers: { 'MCP-Protocol-Version': input }, body: rpc });
   for (const path of ['/v1/text-to-speech/x', '/tts/bytes', '/v1/audio/speech'])
     for (const member of [
-      'voice',
-      'voice_id',
-      'model',
-      'model_id',
-      'transcript',
-      'output_format',
-      'response_format',
+      ...'voice voice_id model model_id transcript output_format response_format'.split(' '),
       input,
     ])
       for (const value of values) await send(path, { body: { [member]: value } });
