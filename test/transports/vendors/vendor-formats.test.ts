@@ -14,13 +14,12 @@ import { newFolder } from '../../new-folder.ts';
 import { findProgram, isInstalled } from '../../programs.ts';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 
-const { url, key, tone, requests } = await openTestGateway({ trouble: {} }, afterAll);
+const { url, key, tone, requests, send } = await openTestGateway({ trouble: {} }, afterAll);
 const text = 'One and the same.';
 const patient = { timeout: 20_000 };
 
 async function post(path: string, body: object): Promise<[Buffer, Headers]> {
-  const headers = { 'xi-api-key': key, 'X-API-Key': key, 'content-type': 'application/json' };
-  const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  const answer = await send(path, { body, headers: { 'xi-api-key': key } });
   expect(answer.status, await answer.clone().text()).toBe(200);
   return [await bytesOf(answer), answer.headers];
 }
@@ -117,15 +116,12 @@ const childrenOf = (pid: number) =>
 test.skipIf(!isInstalled('ffmpeg'))('OpenAI: the encoder of AAC ends with its request, however that ends', async () => {
   const noEncoder = () => expect.poll(() => childrenOf(process.pid), patient).not.toContain('ffmpeg');
   const long = 'This sentence is one of many that follow. '.repeat(100);
-  const headers = { 'X-API-Key': key, 'content-type': 'application/json' };
-  const ask = (input: string, voice = 'tone-low', signal?: AbortSignal) => {
-    const body = JSON.stringify({ model: 'tts-1', voice, input, response_format: 'aac' });
-    return fetch(`${url}/v1/audio/speech`, { method: 'POST', headers, body, ...(signal && { signal }) });
-  };
+  const ask = (input: string, voice = 'tone-low', init: { signal?: AbortSignal } = {}) =>
+    send('/v1/audio/speech', { body: { model: 'tts-1', voice, input, response_format: 'aac' }, ...init });
   expect((await ask('Hello.', 'nobody')).status).toBe(404);
   await noEncoder();
   const left = new AbortController();
-  const begun = await ask(long, 'tone-low', left.signal);
+  const begun = await ask(long, 'tone-low', { signal: left.signal });
   expect((await begun.body!.getReader().read()).value!.length).toBeGreaterThan(0);
   left.abort();
   await noEncoder();
@@ -206,10 +202,9 @@ test('OpenAI: without ffmpeg, AAC is refused with 501 and a sentence that says w
     process.env.PATH = PATH;
   });
   process.env.PATH = '/nonexistent';
-  const headers = { 'X-API-Key': key, 'content-type': 'application/json' };
   const spoken = tone.segments.length;
-  const body = JSON.stringify({ model: 'tts-1', voice: 'tone-low', input: 'Not in AAC.', response_format: 'aac' });
-  const answer = await fetch(`${url}/v1/audio/speech`, { method: 'POST', headers, body });
+  const body = { model: 'tts-1', voice: 'tone-low', input: 'Not in AAC.', response_format: 'aac' };
+  const answer = await send('/v1/audio/speech', { body });
   const { error } = (await answer.json()) as { error: { code: string; message: string } };
   expect([answer.status, error.code, answer.headers.get('retry-after')]).toEqual([501, 'not_supported', null]);
   expect(error.message).toMatch(/^AAC needs the program ffmpeg, which is not installed here\./);
@@ -233,7 +228,6 @@ test.each([
   ['/v1/text-to-speech/tone-low?output_format=mp3_44100_129', { text }],
   ['/v1/text-to-speech/tone-low?output_format=f32le_24000', { text }],
 ])('%s with %j is refused by its field', async (path, body) => {
-  const headers = { 'xi-api-key': key, 'X-API-Key': key, 'content-type': 'application/json' };
-  const answer = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  const answer = await send(path, { body, headers: { 'xi-api-key': key } });
   expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('output_format')]);
 });

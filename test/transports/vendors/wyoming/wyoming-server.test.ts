@@ -8,11 +8,15 @@ import { frameOf, openClient, openWyoming, soundOf } from './wyoming-client.ts';
 /** A timeout longer than any pause on a busy machine. */
 const patient = { timeout: 20_000 };
 const format = { rate: 24_000, width: 2, channels: 1 };
+/** Opens the service and a client of it. */
+async function openTalk(options?: Parameters<typeof openWyoming>[0]) {
+  const service = await openWyoming(options);
+  return { ...service, ...service.connect() };
+}
 const typesOf = (events: readonly { type: string }[]) => [...new Set(events.map(({ type }) => type))];
 
 test('describe is answered with all voices by language, and ping with pong', async () => {
-  const { connect, calls } = await openWyoming();
-  const { send, next } = connect();
+  const { calls, send, next } = await openTalk();
   send('describe');
   const info = (await next())!;
   expect(info.type).toBe('info');
@@ -30,8 +34,7 @@ test('describe is answered with all voices by language, and ping with pong', asy
 });
 
 test('a whole text is spoken, one after the other, each from audio-start to audio-stop', async () => {
-  const { connect, calls, usage, key, speak } = await openWyoming();
-  const { send, until } = connect();
+  const { calls, usage, key, speak, send, until } = await openTalk();
   send('synthesize', { text: 'Good morning.', voice: { name: 'tone-low' } });
   send('synthesize', { text: 'And good night.', voice: { name: 'tone-high' } });
   const first = await until('audio-stop');
@@ -58,8 +61,7 @@ test('a whole text is spoken, one after the other, each from audio-start to audi
 });
 
 test('SSML is spoken as a document, whole and in pieces, and text with marks in it is read as text', async () => {
-  const { connect } = await openWyoming();
-  const { send, until } = connect();
+  const { send, until } = await openTalk();
   const text = '<speak>Good <break time="1s"/> morning.</speak>';
   const voice = { name: 'tone-low' };
   send('synthesize', { text: 'Good morning.', voice });
@@ -115,8 +117,7 @@ test('a language alone is spoken by a voice of its own region, before one that s
 });
 
 test('a text in pieces is spoken while it comes, and the repeated text is ignored', async () => {
-  const { connect, tone } = await openWyoming();
-  const { send, until } = connect();
+  const { tone, send, until } = await openTalk();
   send('synthesize-start', { voice: { name: 'tone-low' } });
   send('synthesize-chunk', { text: 'The bed light is off. The kit' });
   // The first sentence's audio arrives while more text is expected.
@@ -140,16 +141,14 @@ test.each([
   [{}, 'tone-low'],
   [undefined, 'tone-low'],
 ])('the voice %j is %s', async (voice, voiceId) => {
-  const { connect, tone } = await openWyoming();
-  const { send, until } = connect();
+  const { tone, send, until } = await openTalk();
   send('synthesize', { text: 'Hello.', ...(voice && { voice }) });
   await until('audio-stop');
   expect(tone.segments.map((segment) => segment.voice.voiceId)).toEqual([voiceId]);
 });
 
 test('a text without anything to say has a sound without samples', async () => {
-  const { connect } = await openWyoming();
-  const { send, until } = connect();
+  const { send, until } = await openTalk();
   send('synthesize-start');
   send('synthesize-stop');
   expect((await until('synthesize-stopped')).map(({ type }) => type)).toEqual([
@@ -158,8 +157,7 @@ test('a text without anything to say has a sound without samples', async () => {
 });
 
 test('a failure of the engine is an error in place of audio-stop', async () => {
-  const { connect } = await openWyoming({ trouble: { failsAfterPieces: 1 } });
-  const { send, until } = connect();
+  const { send, until } = await openTalk({ trouble: { failsAfterPieces: 1 } });
   send('synthesize', { text: 'This will break.' });
   const events = await until('audio-stop');
   expect(events.at(-1)).toMatchObject({ type: 'error', data: { code: 'engine_error' } });
@@ -187,8 +185,7 @@ test.each<[string, Parameters<typeof openWyoming>[0], string[]]>([
 test('what is spoken is charged to the key, until its characters are spent', async () => {
   const makeKey = async ({ keyVerifier }: TestGateway) =>
     (await keyVerifier.create({ limits: { charactersPerMonth: 40 } })).key;
-  const { connect, calls } = await openWyoming({ isLimited: true, makeKey });
-  const { send, until } = connect();
+  const { calls, send, until } = await openTalk({ isLimited: true, makeKey });
   send('synthesize', { text: 'This is longer than 20 characters.' });
   send('synthesize', { text: 'This is longer than 20 characters.' });
   expect((await until('audio-stop')).at(-1)).toMatchObject({ type: 'audio-stop' });
@@ -213,16 +210,14 @@ test('a client that leaves in the middle frees the engine and its place', async 
 });
 
 test('a client that has said all still gets its answer', async () => {
-  const { connect } = await openWyoming();
-  const { socket, until, next } = connect();
+  const { socket, until, next } = await openTalk();
   socket.end(frameOf('synthesize', { text: 'That was all.' }));
   expect((await until('audio-stop')).at(-1)).toMatchObject({ type: 'audio-stop' });
   expect(await next()).toBeUndefined();
 });
 
 test('a client that does not read stops the engine, and gets all when it reads', async () => {
-  const { connect, tone } = await openWyoming();
-  const { socket, send, until } = connect();
+  const { tone, socket, send, until } = await openTalk();
   socket.pause();
   const sentences = Array.from({ length: 150 }, (_, i) => `This is the sentence of number ${i}.`);
   send('synthesize', { text: sentences.join(' ') });
@@ -247,8 +242,7 @@ test('a client that does not read stops the engine, and gets all when it reads',
 
 test('a client that never reads is given up', async () => {
   const timeLimits = { unaryCallMs: 60_000, streamCallMs: 60_000, readerStallMs: 300 };
-  const { connect, tone, calls } = await openWyoming({ timeLimits });
-  const { socket, send, closed } = connect();
+  const { tone, calls, socket, send, closed } = await openTalk({ timeLimits });
   socket.pause();
   send('synthesize', { text: 'This is never read by anyone at all. '.repeat(1000) });
   await expect.poll(() => calls[0], patient).toMatchObject({ status: 'DEADLINE_EXCEEDED' });
@@ -260,8 +254,7 @@ test('a client that never reads is given up', async () => {
 });
 
 test('text that comes faster than it is spoken is bounded', async () => {
-  const { connect, tone } = await openWyoming({ trouble: { pieceDelayMs: 20 } });
-  const { socket, send, until } = connect();
+  const { tone, socket, send, until } = await openTalk({ trouble: { pieceDelayMs: 20 } });
   send('synthesize-start');
   const text = 'This is much more than anyone can say. '.repeat(100);
   for (let i = 0; i < 20; i++) send('synthesize-chunk', { text });
