@@ -171,6 +171,20 @@ checks of the audio or streaming; at 22 050 Hz, Sonant also finds the time of ea
         ],
       },
       {
+        bench: 'espeak',
+        plots: [
+          {
+            ...{
+              title: 'CPU time of a text, divided by that of the bare library',
+              axis: 'ratio, less is better',
+              table: 0,
+            },
+            ...{ values: /\/raw$/, ours: /, (?!engine)/ },
+            goalOf: ({ group, label }) => `${label.replace('/raw', ' / raw')}, ${group}`,
+          },
+        ],
+      },
+      {
         bench: 'served-espeak',
         across: 'server',
         plots: [
@@ -185,6 +199,20 @@ checks of the audio or streaming; at 22 050 Hz, Sonant also finds the time of ea
           {
             ...{ title: 'Texts of 60 characters, 64 clients', axis: 'per second, more is better', table: 1 },
             ...{ values: 'requests/s', ours: sonant },
+          },
+        ],
+      },
+      {
+        bench: 'served-voice',
+        plots: [
+          {
+            ...{
+              title: 'Built-in voice: CPU time of a text in the service, divided by that of the bare program',
+              axis: 'ratio, less is better',
+              table: 0,
+            },
+            ...{ values: /\/raw$/, ours: all },
+            goalOf: ({ group, label }) => `${label.replace('/raw', ' / raw')}, ${group}`,
           },
         ],
       },
