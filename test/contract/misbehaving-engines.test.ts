@@ -6,8 +6,14 @@ import { describe, test } from 'vitest';
 import { wavOfBytes } from '../audio/recording-files.ts';
 import type { GoogleTrouble } from '../engines/google-server.ts';
 import type { ServerTrouble } from '../engines/openai-server.ts';
-import { openMisbehaving, type Trouble } from './open-misbehaving.ts';
-import { type ReportedFailure, type SpeechOutcome, type TransportName, transportNames } from './open-transports.ts';
+import {
+  openMisbehaving,
+  type ReportedFailure,
+  type SpeechOutcome,
+  type TransportName,
+  type Trouble,
+  transportNames,
+} from './open-misbehaving.ts';
 
 /** A second and a half of tones, in one segment. */
 const text = 'One two three four.';
