@@ -1,4 +1,4 @@
-// Tests Connect on the port of the gateway, and TLS on it. test/contract/transports.test.ts compares all transports.
+// Tests Connect on the port of the gateway, with the deadline of a caller, and TLS on it. test/contract/transports.test.ts compares all transports.
 import { request as secureRequest } from 'node:https';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -64,4 +64,24 @@ test('a silent stream sends a keep-alive every fifteen seconds', async () => {
     for (await sleep(20); keepalives() < count; await sleep(20)) await vi.advanceTimersByTimeAsync(15_000);
   await reader.cancel();
   await ended;
+});
+
+test('a call that cannot begin by its deadline is refused at once, others wait', async () => {
+  const path = '/sonant.v1.SpeechService/SynthesizeSpeech';
+  const body = { voiceId: 'tone-low', text: 'Soon.' };
+  const gateway = await openTestGateway({ speakingMax: 1, trouble: { pieceDelayMs: 20 } });
+  const chunks = Array(3).fill('a text that takes its time to be spoken to the end ');
+  const first = await gateway.speak({ text_chunks: chunks, method: 'streaming' });
+  expect(gateway.schedule.state.speaking).toBe(1);
+  const headers = { 'connect-timeout-ms': '600' };
+  const refused = await gateway.send(path, { body, headers });
+  expect(refused.status).toBe(503);
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+  expect(await refused.json()).toMatchObject({ code: 'unavailable' });
+  expect(gateway.calls.at(-1)).toMatchObject({ failure: { reason: 'overloaded' } });
+  const patient = gateway.send(path, { body, headers: { 'connect-timeout-ms': '60000' } });
+  const plain = gateway.send(path, { body });
+  await expect.poll(() => gateway.schedule.state.waiting.interactive).toBe(2);
+  await first.arrayBuffer();
+  expect([(await patient).status, (await plain).status]).toEqual([200, 200]);
 });
