@@ -216,26 +216,6 @@ test.each(cases)('%# both fault the same fields', (desc, init, faulty) => {
 });
 
 describe('of a message that was read from JSON', () => {
-  const update = { voiceId: 'a', spec: { name: '', description: 'a\nb', aliases: ['a b'] } };
-
-  test('only the paths of the mask are checked', () => {
-    const fields = (mask: string[]) =>
-      violationsOf(UpdateVoiceRequestSchema, update, { mask }).map(({ field }) => field);
-    expect(fields(['description'])).toEqual(['description']);
-    expect(fields(['aliases', 'enabled'])).toEqual(['aliases[0]']);
-    expect(fields(['name'])).toEqual(['name']);
-  });
-
-  test('an empty value that is given breaks the rules of one', () => {
-    const given = ['voice_id', 'language_codes'];
-    const empty = { voiceId: '', spec: { ...spec, languageCodes: [] } };
-    expect(violationsOf(CreateVoiceRequestSchema, empty)).toEqual([]);
-    expect(violationsOf(CreateVoiceRequestSchema, empty, { given })).toMatchObject([
-      { field: 'voice_id', reason: 'format' },
-      { field: 'language_codes', reason: 'length' },
-    ]);
-  });
-
   test('a required value that is given and empty is refused with its limits', () => {
     const empty = { spec: { ...spec, name: '' } };
     const fault = (given: string[]) => violationsOf(CreateVoiceRequestSchema, empty, { given });
