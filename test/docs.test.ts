@@ -31,7 +31,6 @@ test('what is not run has its reason, and is counted', () => {
     'needs an engine that clones': 1,
     'needs ghz': 1,
     'needs k6': 1,
-    'needs the package openai': 1,
     'run by livekit_turns.py': 1,
     'run by pipecat_turns.py': 1,
   });
