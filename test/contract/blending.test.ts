@@ -6,7 +6,6 @@ import { operator, toRecordEntry } from '../../src/accounts/keys/caller.ts';
 import { createVoiceRows, noTexts } from '../../src/library/voices/voice-rows.ts';
 import { dominantFrequencyHz } from '../audio/measure-tone.ts';
 import { eventsIn, soundIn } from '../transports/http/event-reader.ts';
-import { readReply } from '../transports/http/read-reply.ts';
 import { explain, failureOf } from '../transports/rpc/grpc-client.ts';
 import { openCloning } from './open-cloning.ts';
 
@@ -63,13 +62,12 @@ describe('a blend', () => {
 
   test('is private unless it is shared, changes its parts, and is deleted', async () => {
     const other = await makeKey(['voices:read', 'voices:write', 'speech:synthesize']);
-    const as = (path: string, init: RequestInit = {}) =>
-      fetch(url + path, { ...init, headers: { 'X-API-Key': other, 'Content-Type': 'application/json' } });
+    const as = async (method = 'GET') => (await send(method, '/api/voices/mine', undefined, other)).status;
     await make('mine');
-    expect((await as('/api/voices/mine')).status).toBe(404);
+    expect(await as()).toBe(404);
     expect((await send('PATCH', '/api/voices/mine', { access: 'everyone' })).body.access).toBe('everyone');
-    expect((await as('/api/voices/mine')).status).toBe(200);
-    expect((await as('/api/voices/mine', { method: 'DELETE' })).status).toBe(403);
+    expect(await as()).toBe(200);
+    expect(await as('DELETE')).toBe(403);
     expect((await make('shared', { access: 'everyone' })).body.access).toBe('everyone');
 
     const before = await say('mine');
@@ -104,16 +102,12 @@ describe('a blend', () => {
   test('has no part that its maker may not use', async () => {
     const admin = await makeKey(['voices:write', 'voices:read', 'admin']);
     const other = await makeKey(['voices:write', 'voices:read']);
-    const sendAs = async (as: string, method: string, path: string, body?: object) => {
-      const headers = { 'X-API-Key': as, 'Content-Type': 'application/json' };
-      return readReply(await fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) }));
-    };
-    await sendAs(admin, 'PATCH', `/api/voices/${high}`, { access: 'private' });
-    const { body } = await sendAs(other, 'POST', '/api/voices', { name: 'X', blend: parts([low, 1], [high, 1]) });
+    await send('PATCH', `/api/voices/${high}`, { access: 'private' }, admin);
+    const { body } = await send('POST', '/api/voices', { name: 'X', blend: parts([low, 1], [high, 1]) }, other);
     expect(body.details).toMatchObject([{ field: 'blend[1].voice_id', reason: 'enum' }]);
     expect(body.details[0].allowed).toContain(low);
     expect(body.details[0].allowed).not.toContain(high);
-    await sendAs(admin, 'DELETE', `/api/voices/${high}`);
+    await send('DELETE', `/api/voices/${high}`, undefined, admin);
   });
 
   test('every fault of it is reported, with the field', async () => {
@@ -160,12 +154,8 @@ describe('a blend', () => {
       [{ field: 'blend[1].voice_id', reason: 'conflict' }],
     ]);
     const limited = await send('POST', '/api/auth/api-keys', { voice_ids: [low], scopes: ['voices:write'] });
-    const refused = await fetch(`${url}/api/voices`, {
-      method: 'POST',
-      headers: { 'X-API-Key': limited.body.key, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ name: 'X', blend: parts([low, 1], [high, 1]) }),
-    });
-    expect(refused.status).toBe(403);
+    const made = { name: 'X', blend: parts([low, 1], [high, 1]) };
+    expect((await send('POST', '/api/voices', made, limited.body.key)).status).toBe(403);
   });
 
   test('fails clearly while a part is not there, and is still listed', async () => {

@@ -8,7 +8,7 @@ import { eventsIn, soundIn } from '../transports/http/event-reader.ts';
 import { explain, failureOf } from '../transports/rpc/grpc-client.ts';
 import { openCloning } from './open-cloning.ts';
 
-const { url, key, makeKey, grpc, send, speak, form, reference, consent, logged, written, kept } =
+const { url, key, makeKey, grpc, request, send, speak, form, reference, consent, logged, written, kept } =
   await openCloning(afterAll);
 const { places, holders, inStore, sealedClones } = kept;
 const { voices, speech, call } = grpc;
@@ -46,8 +46,8 @@ describe('by REST', () => {
       ...{ owner: 'self', access: 'private' },
     });
     const other = await makeKey(['voices:read']);
-    const asked = { headers: { 'X-API-Key': other } };
-    expect((await fetch(`${url}/api/voices/${voiceId}`, asked)).status, 'for another account').toBe(404);
+    const asked = await send('GET', `/api/voices/${voiceId}`, undefined, other);
+    expect(asked.status, 'for another account').toBe(404);
     sealed = await sealedClones(voiceId);
     expect(sealed.length).toBe(1);
     expect(await holders(sealed[0]!)).not.toEqual([]);
@@ -80,18 +80,11 @@ describe('by REST', () => {
 
   test('after consent is withdrawn, speech stops in the middle of a word and the voice is removed everywhere', async () => {
     const long = Array(60).fill(text);
-    const streaming = await fetch(`${url}/api/audio/speech`, {
-      method: 'POST',
-      headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
-      body: JSON.stringify(fields({ method: 'streaming', text_chunks: long, output_format: 'wav' })),
-    });
+    const body = fields({ method: 'streaming', text_chunks: long, output_format: 'wav' });
+    const streaming = await request('POST', '/api/audio/speech', body);
     const reader = streaming.body!.getReader();
     await reader.read();
-    const events = await fetch(`${url}/api/audio/speech/sse`, {
-      method: 'POST',
-      headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
-      body: JSON.stringify(fields({ text_chunks: long })),
-    });
+    const events = await request('POST', '/api/audio/speech/sse', fields({ text_chunks: long }));
     const revoked = await send('POST', `/api/voices/${voiceId}/consent/revoke`);
     expect(revoked.body).toMatchObject({ status: 'consent_revoked', consent: { revoked_at: expect.any(String) } });
     const rest = (async () => {

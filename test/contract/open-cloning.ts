@@ -46,15 +46,17 @@ export async function openCloning(
   const speech = openGrpcClient(SpeechService, target);
   const { key } = service.firstKey!;
 
-  /** A request with the key; the response is recorded. */
-  const send = async (method: string, path: string, body?: object | FormData) => {
+  const request = (method: string, path: string, body?: object | FormData, as = key) => {
     const isForm = body instanceof FormData;
-    const answer = await fetch(url + path, {
+    return fetch(url + path, {
       method,
-      headers: { 'X-API-Key': key, ...(body && !isForm && { 'Content-Type': 'application/json' }) },
+      headers: { 'X-API-Key': as, ...(body && !isForm && { 'Content-Type': 'application/json' }) },
       ...(body && { body: isForm ? body : JSON.stringify(body) }),
     });
-    const reply = await readReply(answer);
+  };
+  /** A request whose response is recorded. */
+  const send = async (...asked: Parameters<typeof request>) => {
+    const reply = await readReply(await request(...asked));
     written.push(reply.bytes.toString('latin1'), [...reply.headers].join('\n'));
     return reply;
   };
@@ -101,6 +103,7 @@ export async function openCloning(
     key,
     makeKey,
     grpc: { voices, speech, call: { metadata: { 'x-api-key': key } } },
+    request,
     send,
     speak,
     form,

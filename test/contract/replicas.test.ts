@@ -2,6 +2,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { eventsIn, readEvents } from '../transports/http/event-reader.ts';
+import { readReply } from '../transports/http/read-reply.ts';
 import { talkLive } from '../transports/http/talk-live.ts';
 import { openGrpcClient } from '../transports/rpc/grpc-client.ts';
 import { openReplicas, type Replica } from './open-replicas.ts';
@@ -21,9 +22,7 @@ const sendWith =
       headers: { 'X-API-Key': key, ...(body && { 'Content-Type': 'application/json' }), ...headers },
       ...(body && { body: JSON.stringify(body) }),
     });
-    const bytes = Buffer.from(await answer.arrayBuffer());
-    const isJson = answer.headers.get('content-type')?.startsWith('application/json');
-    return { status: answer.status, headers: answer.headers, bytes, body: isJson ? JSON.parse(bytes.toString()) : {} };
+    return readReply(answer);
   };
 
 /** Clones a voice of a built-in engine as `ada`. Returns the status. */
