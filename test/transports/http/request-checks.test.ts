@@ -8,6 +8,13 @@ import type { OpenApi } from './openapi-check.ts';
 const shared = await openTestGateway({}, afterAll);
 
 const hello = { voice_id: 'tone-low', text: 'Hello there.' };
+/** Requests speech with exactly this body. */
+const post = (body?: string | ReadableStream, headers: Record<string, string> = {}) =>
+  fetch(`${shared.url}/api/audio/speech`, {
+    method: 'POST',
+    ...(body !== undefined && { body, duplex: 'half' }),
+    headers: { 'X-API-Key': shared.key, 'Content-Type': 'application/json', ...headers },
+  } as RequestInit);
 
 describe('the order of checks', () => {
   test.each([
@@ -52,17 +59,7 @@ describe('the order of checks', () => {
   });
 
   test('JSON before its members, and those before the voice', async () => {
-    const send = async (body: string) =>
-      (await (
-        await fetch(`${shared.url}/api/audio/speech`, {
-          method: 'POST',
-          body,
-          headers: { 'X-API-Key': shared.key, 'Content-Type': 'application/json' },
-        })
-      ).json()) as {
-        error: string;
-        details?: object;
-      };
+    const send = async (body: string) => (await (await post(body)).json()) as { error: string; details?: object };
     expect((await send('{"voice_id":1,"voice_id":2}')).details).toBeUndefined();
     expect((await send('{"voice_id":"nobody","text":""}')).details).toHaveLength(1);
     expect((await send('{"voice_id":"nobody","text":"Hello."}')).error).toBe('voice_not_found');
@@ -155,17 +152,6 @@ test.each([
 });
 
 describe('a body', () => {
-  const send = (
-    gateway: Awaited<ReturnType<typeof openTestGateway>>,
-    body: string | undefined,
-    headers: Record<string, string> = {},
-  ) =>
-    fetch(`${gateway.url}/api/audio/speech`, {
-      method: 'POST',
-      ...(body !== undefined && { body }),
-      headers: { 'X-API-Key': gateway.key, 'Content-Type': 'application/json', ...headers },
-    });
-
   test.each([
     ['text/plain', {}],
     ['application/xml', {}],
@@ -174,30 +160,30 @@ describe('a body', () => {
     ['nonsense', {}],
     ['application/json', { 'Content-Encoding': 'gzip' }],
   ])('of type %s %j is not read', async (type, headers) => {
-    const answer = await send(shared, '{}', { 'Content-Type': type, ...headers });
+    const answer = await post('{}', { 'Content-Type': type, ...headers });
     expect([answer.status, await answer.json()]).toMatchObject([415, { error: 'unsupported_media_type' }]);
   });
 
   test.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON; charset="UTF8"'])(
     'of type %s is',
     async (type) => {
-      const answer = await send(shared, JSON.stringify(hello), { 'Content-Type': type });
+      const answer = await post(JSON.stringify(hello), { 'Content-Type': type });
       expect(answer.status).toBe(200);
       await answer.arrayBuffer();
     },
   );
 
   test.each([undefined, '', '[]', 'null', '"text"', '7'])('%j is no object', async (body) => {
-    const answer = await send(shared, body);
+    const answer = await post(body);
     expect([answer.status, await answer.json()]).toMatchObject([400, { error: 'invalid_request' }]);
   });
 
   test('of one mebibyte is read, and one byte more is not', async () => {
     const json = (size: number) => JSON.stringify({ pad: 'x'.repeat(size - JSON.stringify({ pad: '' }).length) });
-    const fits = await send(shared, json(1 << 20));
+    const fits = await post(json(1 << 20));
     expect([fits.status, fits.headers.get('X-Ignored-Fields')]).toEqual([400, null]);
     expect(await fits.json()).toMatchObject({ error: 'invalid_request' });
-    const answer = await send(shared, json((1 << 20) + 1));
+    const answer = await post(json((1 << 20) + 1));
     expect([answer.status, await answer.json()]).toMatchObject([413, { error: 'payload_too_large', limit: 1 << 20 }]);
   });
 
@@ -208,12 +194,7 @@ describe('a body', () => {
         controller.close();
       },
     });
-    const answer = await fetch(`${shared.url}/api/audio/speech`, {
-      method: 'POST',
-      body: stream,
-      duplex: 'half',
-      headers: { 'X-API-Key': shared.key, 'Content-Type': 'application/json' },
-    } as RequestInit);
+    const answer = await post(stream);
     expect([answer.status, await answer.json()]).toMatchObject([413, { error: 'payload_too_large' }]);
   });
 });

@@ -3,7 +3,7 @@
 // the calls for voices.
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, expect, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { contextIdCharsMax } from '../../../src/transports/http/http-limits.ts';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
@@ -28,6 +28,7 @@ const messageOf = (context_id: string, transcript: string, more: object = {}) =>
 async function openPipecat({ url, key } = shared) {
   const address = `${url.replace('http', 'ws')}/tts/websocket?api_key=${key}&cartesia_version=2026-03-01`;
   const socket = new WebSocket(address);
+  onTestFinished(() => socket.terminate());
   await once(socket, 'open');
   const seen: Message[] = [];
   const errors: string[] = [];
@@ -54,7 +55,7 @@ async function openPipecat({ url, key } = shared) {
 }
 
 test('Pipecat: sentences without a space between them are sentences, and their words those of the text', async () => {
-  const { send, stopped, words, sound, errors, socket } = await openPipecat();
+  const { send, stopped, words, sound, errors } = await openPipecat();
   const say = (text: string) => messageOf('p1', text, { max_buffer_delay_ms: 0 });
   const sentences = ['Good morning, all.', 'It costs 3.50, or “less”.', 'How are you'];
   const before = shared.tone.segments.length;
@@ -67,11 +68,10 @@ test('Pipecat: sentences without a space between them are sentences, and their w
   const spoken = shared.tone.segments.slice(before).map(({ text }) => text);
   expect(spoken.join(' ')).not.toMatch(/[a-z][.”]\S*[A-Z]/);
   expect(errors).toEqual([]);
-  socket.close();
 });
 
 test('a phrase that is cut in the middle of a character is joined', async () => {
-  const { send, stopped, words, errors, socket } = await openPipecat();
+  const { send, stopped, words, errors } = await openPipecat();
   const say = (text: string) => messageOf('cut', text, { max_buffer_delay_ms: 0 });
   const before = shared.tone.segments.length;
   send(...['Hi \ud83d', '\ude00 there.', 'Bye.'].map(say), { ...say(''), continue: false });
@@ -80,20 +80,18 @@ test('a phrase that is cut in the middle of a character is joined', async () => 
   expect(words.cut!.map(([word]) => word)).toEqual(['Hi', 'there.', 'Bye.']);
   const spoken = shared.tone.segments.slice(before).map(({ text }) => text);
   expect(spoken.join(' ')).toMatch(/Hi.*there\. Bye\./);
-  socket.close();
 });
 
 test('Pipecat: tokens are joined as they are', async () => {
-  const { send, stopped, words, socket } = await openPipecat();
+  const { send, stopped, words } = await openPipecat();
   const tokens = ['Good', ' mor', 'ning', ',', ' all', '.', ' How', ' are you', '?'];
   send(...tokens.map((text) => messageOf('t1', text)), { ...messageOf('t1', ''), continue: false });
   await expect.poll(() => stopped, patient).toEqual(['t1']);
   expect(words.t1!.map(([word]) => word)).toEqual(['Good', 'morning,', 'all.', 'How', 'are', 'you?']);
-  socket.close();
 });
 
 test('Pipecat: an interrupted context ends, and the next one is spoken whole', async () => {
-  const { send, seen, stopped, words, errors, socket } = await openPipecat();
+  const { send, seen, stopped, words, errors } = await openPipecat();
   const say = (id: string, text: string) => messageOf(id, text, { max_buffer_delay_ms: 0 });
   send(say('i1', 'This goes on and on and on. '.repeat(40)));
   await expect.poll(() => seen.length, patient).toBeGreaterThan(0);
@@ -103,7 +101,6 @@ test('Pipecat: an interrupted context ends, and the next one is spoken whole', a
   expect(seen.slice(end + 1).filter(({ context_id }) => context_id === 'i1')).toEqual([]);
   expect(words.i2!.map(([word]) => word)).toEqual(['Yes?']);
   expect(errors).toEqual([]);
-  socket.close();
 });
 
 test('a failure of the connection ends each of its contexts, also one whose text has ended', async () => {
@@ -120,7 +117,7 @@ test('a failure of the connection ends each of its contexts, also one whose text
 });
 
 test('Pipecat: a context without speech is given samples, and an error names its context', async () => {
-  const { send, sound, stopped, errors, socket } = await openPipecat();
+  const { send, sound, stopped, errors } = await openPipecat();
   send(messageOf('e1', '…'), { ...messageOf('e1', ''), continue: false });
   await expect.poll(() => stopped, patient).toEqual(['e1']);
   expect(sound.e1).toBeGreaterThan(0);
@@ -131,7 +128,6 @@ test('Pipecat: a context without speech is given samples, and an error names its
   await expect.poll(() => errors, patient).toEqual(['e2', tooLong]);
   send(messageOf('e3', 'Still here.'), { ...messageOf('e3', ''), continue: false });
   await expect.poll(() => stopped, patient).toContain('e3');
-  socket.close();
 });
 
 const speak = (controls: object | undefined, more: object = {}) =>
