@@ -28,12 +28,7 @@ import {
 } from '../http/route-docs.ts';
 import type { RouteTools } from '../http/route-tools.ts';
 import { openAiEventContent } from '../http/synthesis/event-schemas.ts';
-import {
-  soundHeaders as documentedHeaders,
-  soundContent,
-  speakingFailures,
-  streamHeaders,
-} from '../http/synthesis/openapi.ts';
+import { soundContent, soundHeaderNames, speakingFailures, streamHeaders } from '../http/synthesis/openapi.ts';
 import { eventHeaders } from '../http/synthesis/resumable-stream.ts';
 import { beginSound } from '../http/synthesis/routes.ts';
 import { resultHeaders, soundHeaders } from '../http/synthesis/speech-over-http.ts';
@@ -231,7 +226,7 @@ const openAiDocs = {
       200: {
         description: 'The audio while it is synthesized, or OpenAI’s events.',
         headers: [
-          ...documentedHeaders.filter((name) => !/^(Content-Disposition|X-Audio-(Duration|Expires|Url))$/.test(name)),
+          ...soundHeaderNames.filter((name) => !/^(Content-Disposition|X-Audio-(Duration|Expires|Url))$/.test(name)),
           ...streamHeaders,
         ],
         content: { ...soundContent, [aacType]: soundContent['audio/pcm']!, ...openAiEventContent },

@@ -71,7 +71,7 @@ const estimate = describeObject('SpeechEstimate', {
 /** Headers that keep proxies from buffering or caching a stream. */
 export const streamHeaders: readonly ReplyHeaderName[] = ['Cache-Control', 'X-Accel-Buffering'];
 
-export const soundHeaders: readonly ReplyHeaderName[] = [
+export const soundHeaderNames: readonly ReplyHeaderName[] = [
   'Content-Disposition',
   'X-Voice',
   'X-Voice-Encoding',
@@ -139,7 +139,7 @@ export const speechDocs: RouteDocs = {
   answers: {
     200: {
       description: 'A link, or the audio.',
-      headers: [...soundHeaders, ...streamHeaders],
+      headers: [...soundHeaderNames, ...streamHeaders],
       content: { 'application/json': link, ...soundContent, ...eventContent },
     },
     204: { description: 'There are no events after Last-Event-ID.' },
@@ -163,7 +163,7 @@ export const audioDocs: RouteDocs = {
     },
   },
   answers: {
-    200: { description: 'The audio.', headers: [...soundHeaders, ...streamHeaders], content: soundContent },
+    200: { description: 'The audio.', headers: [...soundHeaderNames, ...streamHeaders], content: soundContent },
   },
   failures: speakingFailures,
 };

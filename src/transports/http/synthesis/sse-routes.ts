@@ -23,7 +23,7 @@ import { eventContent } from './event-schemas.ts';
 import {
   exampleAudioId,
   fieldSchemas,
-  soundHeaders,
+  soundHeaderNames,
   speakingFailures,
   speechSchema,
   streamHeaders,
@@ -59,7 +59,7 @@ const ticket = describeObject('StreamTicket', {
 const eventAnswer: Answer = {
   description: 'Events. Their audio, decoded and concatenated, equals the audio of a streamed reply, byte for byte.',
   headers: [
-    ...soundHeaders.filter((name) => name !== 'Content-Disposition' && name !== 'X-Audio-Duration'),
+    ...soundHeaderNames.filter((name) => name !== 'Content-Disposition' && name !== 'X-Audio-Duration'),
     ...streamHeaders,
   ],
   content: eventContent,
