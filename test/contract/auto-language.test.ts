@@ -1,11 +1,10 @@
 // Tests `language_code` `auto` through every transport: the bytes are the same, and the language of each sentence is
 // reported with its words. Cached audio is not reused for the same text in a stated language.
-import { on } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import { OutputFormat, ReturnFormat, SpeechService, TimestampKind } from '../../gen/sonant/v1/speech_pb.ts';
 import { readEvents, soundIn } from '../transports/http/event-reader.ts';
 import { bytesOf, openTestGateway } from '../transports/http/open-gateway.ts';
-import { talkLive } from '../transports/http/talk-live.ts';
+import { callLive, talkLive } from '../transports/http/talk-live.ts';
 import { openCore } from '../transports/rpc/open-core.ts';
 
 const gateway = await openTestGateway({}, afterAll);
@@ -53,14 +52,11 @@ test('every API speaks it alike, and reports the language of the words', async (
 
 test('live speech finds the language of each sentence as it arrives, in pieces of any size', async () => {
   const pieces = text.match(/.{1,5}/gsu)!;
-  const stream = grpc.bidi('liveSpeech', { metadata });
-  const received = on(stream, 'data', { close: ['end'] });
-  const write = (request: object) => stream.write({ request } as never);
-  write({ case: 'start', value: { ...message, timestamps: TimestampKind.WORD } });
-  for (const piece of pieces) write({ case: 'text', value: { text: piece } });
-  stream.end();
-  const codes: string[] = [];
-  for await (const [{ event }] of received) if (event.case === 'timestamps') codes.push(event.value.languageCode);
+  const events = await callLive(grpc, metadata, [
+    { case: 'start', value: { ...message, timestamps: TimestampKind.WORD } },
+    ...pieces.map((piece) => ({ case: 'text', value: { text: piece } })),
+  ]);
+  const codes = events.flatMap((event) => (event.case === 'timestamps' ? [event.value.languageCode] : []));
   expect([...new Set(codes)]).toEqual(languages);
 
   const start = { type: 'start', ...fields, timestamps: 'word' };

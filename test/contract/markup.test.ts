@@ -1,11 +1,10 @@
 // Tests the same marked text through every transport: the same bytes, the same number of characters, the same marks and
 // warnings, and the same fault if it is unreadable.
-import { on } from 'node:events';
 import { afterAll, expect, test } from 'vitest';
 import { Markup, OutputFormat, ReturnFormat, SpeechMark_Kind, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { readEvents, soundIn } from '../transports/http/event-reader.ts';
 import { bytesOf, openTestGateway } from '../transports/http/open-gateway.ts';
-import { talkLive } from '../transports/http/talk-live.ts';
+import { callLive, talkLive } from '../transports/http/talk-live.ts';
 import { explain, failureOf } from '../transports/rpc/grpc-client.ts';
 import { openCore } from '../transports/rpc/open-core.ts';
 
@@ -21,15 +20,8 @@ const chars = 'One two'.length + 'three'.length + 'four'.length;
 
 const marks = ['mark a', 'voice tone-high', 'voice tone-low'];
 
-async function readLive(
-  request: object[],
-): Promise<{ sound: Buffer; events: { case: string; value: Record<string, unknown> }[] }> {
-  const stream = grpc.bidi('liveSpeech', { metadata });
-  const received = on(stream, 'data', { close: ['end'] });
-  for (const one of request) stream.write({ request: one } as never);
-  stream.end();
-  const events = [];
-  for await (const [{ event }] of received) events.push(event);
+async function readLive(requests: Parameters<typeof callLive>[2]) {
+  const events = await callLive(grpc, metadata, requests);
   const sound = Buffer.concat(events.flatMap((event) => (event.case === 'audio' ? [event.value.audio] : [])));
   return { sound, events };
 }

@@ -13,6 +13,7 @@ import { createVoices } from '../../src/speech/voice.ts';
 import { openWyomingServer } from '../../src/transports/vendors/wyoming/wyoming-server.ts';
 import { readEvents, soundIn } from '../transports/http/event-reader.ts';
 import { bytesOf, openTestGateway } from '../transports/http/open-gateway.ts';
+import { callLive } from '../transports/http/talk-live.ts';
 import { openCore } from '../transports/rpc/open-core.ts';
 import { openClient } from '../transports/vendors/wyoming/wyoming-client.ts';
 
@@ -193,15 +194,12 @@ export async function openWays(
   /** Functions that send a text piece by piece, as if it were being written. */
   const live: Record<string, Ask> = {
     async 'gRPC, live'(asked, pieces) {
-      const stream = grpc.bidi('liveSpeech', { metadata });
-      const write = (request: object) => void stream.write({ request } as never);
-      write({ case: 'start', value: { ...rpc(asked), bufferMs: 10_000 } });
-      for (const text of pieces(asked.text)) write({ case: 'text', value: { text } });
-      write({ case: 'end', value: {} });
-      stream.end();
-      const sound: Uint8Array[] = [];
-      for await (const { event } of stream) if (event.case === 'audio') sound.push(event.value.audio);
-      return Buffer.concat(sound);
+      const events = await callLive(grpc, metadata, [
+        { case: 'start', value: { ...rpc(asked), bufferMs: 10_000 } },
+        ...pieces(asked.text).map((text) => ({ case: 'text', value: { text } })),
+        { case: 'end', value: {} },
+      ]);
+      return Buffer.concat(events.flatMap((event) => (event.case === 'audio' ? [event.value.audio] : [])));
     },
     async 'WebSocket, live'(asked, pieces) {
       const texts = pieces(asked.text).map((text) => ({ type: 'text', text }));

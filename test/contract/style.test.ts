@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ReturnFormat, SpeechService } from '../../gen/sonant/v1/speech_pb.ts';
 import { openJobsGateway } from '../clips/jobs/open-jobs.ts';
 import { openTestGateway, type TestGateway } from '../transports/http/open-gateway.ts';
+import { callLive } from '../transports/http/talk-live.ts';
 import { openCore } from '../transports/rpc/open-core.ts';
 
 const instructions = 'Whisper, like a secret.';
@@ -68,15 +69,11 @@ async function overRpc(gateway: TestGateway, kind: 'unary' | 'stream' | 'live') 
     const events = await Array.fromAsync(grpc.stream('streamSpeech', { ...message, textChunks: [text] }, { metadata }));
     return events.flatMap(({ event }) => (event.case === 'info' ? event.value.warnings : []));
   }
-  const stream = grpc.bidi('liveSpeech', { metadata });
-  for (const request of [
+  const events = await callLive(grpc, metadata, [
     { case: 'start', value: message },
     { case: 'text', value: { text } },
-  ])
-    stream.write({ request } as never);
-  stream.end();
-  const events = (await Array.fromAsync(stream)) as { event: { case: string; value: { warnings: string[] } } }[];
-  return events.flatMap(({ event }) => (event.case === 'info' ? event.value.warnings : []));
+  ]);
+  return events.flatMap((event) => (event.case === 'info' ? event.value.warnings : []));
 }
 
 const elevenLabs = '/v1/text-to-speech/tone-low';

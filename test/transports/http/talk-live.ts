@@ -1,5 +1,8 @@
-// Sends messages to live speech over a WebSocket, and returns the sound and the other messages when it has closed.
+// Sends messages to live speech over a WebSocket, and returns the sound and the other messages when it has closed. Does
+// the same over gRPC.
 import { WebSocket } from 'ws';
+import type { LiveSpeechResponse, SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
+import type { GrpcClient } from '../rpc/grpc-client.ts';
 
 export interface Talk {
   sound: Buffer;
@@ -19,4 +22,16 @@ export async function talkLive({ url, key }: { url: string; key: string }, sent:
   });
   await new Promise((resolve) => socket.once('close', resolve));
   return { sound: Buffer.concat(pieces), messages };
+}
+
+/** Sends the requests, and returns the events when the call has ended. */
+export async function callLive(
+  client: GrpcClient<typeof SpeechService>,
+  metadata: Record<string, string>,
+  requests: readonly { case: string; value: object }[],
+) {
+  const stream = client.bidi('liveSpeech', { metadata });
+  for (const request of requests) stream.write({ request } as never);
+  stream.end();
+  return (await Array.fromAsync<LiveSpeechResponse>(stream)).map(({ event }) => event);
 }

@@ -18,6 +18,7 @@ import {
 import { openCore } from '../rpc/open-core.ts';
 import { readEvents } from './event-reader.ts';
 import { bytesOf } from './open-gateway.ts';
+import { callLive } from './talk-live.ts';
 
 const text = sentences[0]!;
 const shorter = text.replace(' to the coast', '');
@@ -112,14 +113,12 @@ async function openForms(takes: readonly (Pcm | Error)[], { isOpen = true, waitM
       return event.case === 'done' ? toOutcome(event.value) : {};
     },
     async 'gRPC, live'(verify) {
-      const stream = grpc.bidi('liveSpeech', { metadata });
-      const write = (request: object) => void stream.write({ request } as never);
-      write({ case: 'start', value: { voiceId: 'tone-low', verify: Verify[upper(verify)] } });
-      write({ case: 'text', value: { text } });
-      write({ case: 'end', value: {} });
-      stream.end();
-      const events = await Array.fromAsync(stream);
-      const checked = events.map(({ event }) => event).find((event) => event.case === 'checked');
+      const events = await callLive(grpc, metadata, [
+        { case: 'start', value: { voiceId: 'tone-low', verify: Verify[upper(verify)] } },
+        { case: 'text', value: { text } },
+        { case: 'end', value: {} },
+      ]);
+      const checked = events.find((event) => event.case === 'checked');
       // Without `verify`, a turn has no such event.
       return toOutcome((checked?.value ?? {}) as TakesTold);
     },
