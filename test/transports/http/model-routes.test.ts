@@ -35,6 +35,13 @@ describe.skipIf(!findLibrary(''))('models over REST', { timeout: 120_000 }, () =
   };
   const untilFetched = (name: string, bytes = 1) =>
     expect.poll(async () => (await get(name)).install.bytes_done, patience).toBeGreaterThanOrEqual(bytes);
+  /** Installs amy, whose first bytes are here. */
+  const expectContinued = async (kept: number) => {
+    service.mirror.pace = undefined;
+    await install('amy');
+    expect(await untilEnded('amy')).toMatchObject({ installed: true, voice_ids: ['amy'] });
+    expect(service.mirror.requests.at(-1)).toMatchObject({ range: `bytes=${kept}-` });
+  };
   const there = async () =>
     (await readdir(service.models).catch(() => [])).filter((name) => !['.locks', '.downloads'].includes(name));
   beforeEach(async ({ task }) => {
@@ -140,10 +147,7 @@ describe.skipIf(!findLibrary(''))('models over REST', { timeout: 120_000 }, () =
     expect({ state: status.state, installed }).toEqual({ state: 'cancelled', installed: false });
     expect(kept).toBeGreaterThan(0);
     expect(await there()).toEqual([]);
-    service.mirror.pace = undefined;
-    await install('amy');
-    expect(await untilEnded('amy')).toMatchObject({ installed: true });
-    expect(service.mirror.requests.at(-1)).toMatchObject({ range: `bytes=${kept}-` });
+    await expectContinued(kept);
   });
 
   test('what a cancelled one has fetched is discarded when it is removed', async () => {
@@ -165,10 +169,7 @@ describe.skipIf(!findLibrary(''))('models over REST', { timeout: 120_000 }, () =
     const { fetched_bytes: kept, install: status } = await get('amy');
     expect(status).toBe(null);
     expect(kept).toBeGreaterThan(0);
-    service.mirror.pace = undefined;
-    await install('amy');
-    expect(await untilEnded('amy')).toMatchObject({ installed: true, voice_ids: ['amy'] });
-    expect(service.mirror.requests.at(-1)).toMatchObject({ range: `bytes=${kept}-` });
+    await expectContinued(kept);
   });
 
   test('a licence that forbids commercial use must be accepted', async () => {

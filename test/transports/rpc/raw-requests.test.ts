@@ -28,6 +28,17 @@ function listenForNoise(): string[] {
   return noise;
 }
 
+/** Sends a request over HTTP/2. Returns the headers and the body of its answer. */
+async function ask(target: string, headers: Record<string, string>, sent?: string) {
+  const session = await openSession(target);
+  const stream = request(session, synthesizePath, headers);
+  stream.end(sent);
+  const [told] = await once(stream, 'response');
+  const body = Buffer.concat(await stream.toArray()).toString();
+  session.destroy();
+  return { told, body };
+}
+
 describe('requests that are not calls', () => {
   test('an unknown method is UNIMPLEMENTED to a gRPC client, in its own terms', async () => {
     const { target } = await openTestServices();
@@ -73,18 +84,13 @@ describe('requests that are not calls', () => {
     ['an authority that is none', { ':authority': 'a:b', 'content-type': 'application/json' }, 400, 'invalid_request'],
   ])('over HTTP/2: %s', async (_, headers, status, error) => {
     const { target, faults } = await openTestServices();
-    const session = await openSession(target);
     for (const requestId of ['mine', 'not a good one']) {
-      const stream = request(session, synthesizePath, { ...headers, 'x-request-id': requestId });
-      stream.end();
-      const [told] = await once(stream, 'response');
-      const all = Buffer.concat(await stream.toArray()).toString();
+      const { told, body } = await ask(target, { ...headers, 'x-request-id': requestId });
       const id = requestId === 'mine' ? 'mine' : expect.stringMatching(/^req_/);
       expect(told).toMatchObject({ ':status': status, 'x-request-id': id, 'x-api-version': '1.0.0' });
-      if (error) expect(JSON.parse(all)).toEqual({ ...flat(error, status), request_id: told['x-request-id'] });
-      else expect(all).toBe('');
+      if (error) expect(JSON.parse(body)).toEqual({ ...flat(error, status), request_id: told['x-request-id'] });
+      else expect(body).toBe('');
     }
-    session.destroy();
     expect(faults).toEqual([]);
   });
 
@@ -97,13 +103,9 @@ describe('requests that are not calls', () => {
 
   test('a path of the REST API over HTTP/2 is told where that API is', async () => {
     const { target } = await openTestServices();
-    const session = await openSession(target);
-    const stream = request(session, '/api/voices', { ':method': 'GET', 'content-type': 'application/json' });
-    stream.end();
-    const [told] = await once(stream, 'response');
-    const { message } = JSON.parse(Buffer.concat(await stream.toArray()).toString());
-    expect([told[':status'], message]).toEqual([404, expect.stringContaining('over HTTP/1.1')]);
-    session.destroy();
+    const get = { ':method': 'GET', ':path': '/api/voices', 'content-type': 'application/json' };
+    const { told, body } = await ask(target, get);
+    expect([told[':status'], JSON.parse(body).message]).toEqual([404, expect.stringContaining('over HTTP/1.1')]);
   });
 
   test('a charset in quotes is one without', async () => {
@@ -116,15 +118,8 @@ describe('requests that are not calls', () => {
       body,
     });
     expect([answer.status, await answer.json()]).toMatchObject([200, { chars: 1 }]);
-    const session = await openSession(target);
-    const stream = request(session, synthesizePath, type);
-    stream.end(body);
-    const [told] = await once(stream, 'response');
-    expect([told[':status'], JSON.parse(Buffer.concat(await stream.toArray()).toString())]).toMatchObject([
-      200,
-      { chars: 1 },
-    ]);
-    session.destroy();
+    const { told, body: answered } = await ask(target, type, body);
+    expect([told[':status'], JSON.parse(answered)]).toMatchObject([200, { chars: 1 }]);
   });
 
   test('a request without a host', async () => {
