@@ -1,24 +1,19 @@
 // Tests EventSource in Chromium: a page of an allowed origin receives every byte of a stream through a ticket.
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { text as readAll } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../free-port.ts';
 import { isInstalled } from '../../programs.ts';
+import { openPage } from '../console/chromium.ts';
 import { bytesOf, openTestGateway } from './open-gateway.ts';
 
-/** Collects the audio of the stream whose URL is in the hash, and posts the audio to the page's own server. */
-const page = `<!doctype html><title>EventSource</title><script>
+/** Collects the audio of the stream. */
+const collect = (url: string) => `new Promise((resolve) => {
   let audio = '';
   const eventIds = [];
-  const source = new EventSource(location.hash.slice(1));
+  const source = new EventSource(${JSON.stringify(url)});
   const report = (end) => {
     source.close();
-    fetch('/', { method: 'POST', body: JSON.stringify({ end, audio, eventIds }) });
+    resolve({ end, audio, eventIds });
   };
   source.addEventListener('speech.audio.delta', ({ data, lastEventId }) => {
     audio += atob(JSON.parse(data).audio);
@@ -26,16 +21,12 @@ const page = `<!doctype html><title>EventSource</title><script>
   });
   source.addEventListener('speech.audio.done', () => report('done'));
   source.addEventListener('error', ({ data }) => report('error: ' + data));
-</script>`;
+})`;
 
 test.skipIf(!isInstalled('chromium'))('EventSource receives a stream through a ticket', async () => {
-  const { promise: reported, resolve: report } = Promise.withResolvers<string>();
-  const site = createServer(async (request, response) => {
-    if (request.method === 'POST') report(await readAll(request));
-    response.writeHead(200, { 'Content-Type': 'text/html' }).end(page);
-  });
-  const sitePort = await listen(site);
-  const origin = `http://127.0.0.1:${sitePort}`;
+  const site = createServer((_, response) => response.writeHead(200, { 'Content-Type': 'text/html' }).end());
+  const origin = `http://127.0.0.1:${await listen(site)}`;
+  onTestFinished(() => void site.close().closeAllConnections());
   const gateway = await openTestGateway({ settings: { allowedOrigins: [origin] } });
 
   const body = { voice_id: 'tone-low', text_chunks: ['Hello there.', 'This is for a browser.', 'Goodbye.'] };
@@ -43,25 +34,11 @@ test.skipIf(!isInstalled('chromium'))('EventSource receives a stream through a t
   const ticket = await gateway.send('/api/audio/speech/sse/tickets', { body });
   const { sse_url } = (await ticket.json()) as { sse_url: string };
 
-  const profile = mkdtempSync(join(tmpdir(), 'sonant-browser-'));
-  const flags = [
-    '--headless',
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-dev-shm-usage',
-    `--user-data-dir=${profile}`,
-  ];
-  const browser = spawn('chromium', [...flags, `${origin}/#${gateway.here(sse_url)}`], { stdio: 'ignore' });
-  const gone = once(browser, 'exit');
-  onTestFinished(async () => {
-    browser.kill('SIGKILL');
-    await gone;
-    site.closeAllConnections();
-    site.close();
-    rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
-  });
-  const { end, audio, eventIds } = JSON.parse(await reported);
-  expect(end).toBe('done');
-  expect(eventIds.length).toBeGreaterThan(2);
-  expect(Buffer.from(audio, 'latin1').equals(bytes)).toBe(true);
+  const page = await openPage(onTestFinished);
+  await page.send('Page.enable');
+  await page.goTo(origin);
+  const received = await page.run<{ end: string; audio: string; eventIds: string[] }>(collect(gateway.here(sse_url)));
+  expect(received.end).toBe('done');
+  expect(received.eventIds.length).toBeGreaterThan(2);
+  expect(Buffer.from(received.audio, 'latin1').equals(bytes)).toBe(true);
 });
