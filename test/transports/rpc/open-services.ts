@@ -5,35 +5,22 @@ import { createClient } from '@connectrpc/connect';
 import { createConnectTransport, createGrpcWebTransport } from '@connectrpc/connect-node';
 import { onTestFinished } from 'vitest';
 import { ApiKeyService } from '../../../gen/sonant/v1/api_key_pb.ts';
-import { BookService } from '../../../gen/sonant/v1/book_pb.ts';
-import { LexiconService } from '../../../gen/sonant/v1/lexicon_pb.ts';
-import { ModelService } from '../../../gen/sonant/v1/model_pb.ts';
-import { ProvenanceService } from '../../../gen/sonant/v1/provenance_pb.ts';
 import { SpeechService } from '../../../gen/sonant/v1/speech_pb.ts';
-import { UsageService } from '../../../gen/sonant/v1/usage_pb.ts';
 import { VoiceService } from '../../../gen/sonant/v1/voice_pb.ts';
 import type { Admit } from '../../../src/accounts/keys/admit.ts';
 import { type KeyCaller, keyDefaults, type Scope, scopes } from '../../../src/accounts/keys/caller.ts';
 import type { KeyManagement } from '../../../src/accounts/keys/key-management.ts';
 import type { WebhookSecrets } from '../../../src/accounts/webhooks/webhook-secrets.ts';
-import { createBookHandlers } from '../../../src/api/books.ts';
 import type { EndedCall } from '../../../src/api/call.ts';
 import { createKeyHandlers } from '../../../src/api/keys.ts';
-import { createLexiconHandlers } from '../../../src/api/lexicons.ts';
 import { createLiveOperations, type LiveOperationsOptions } from '../../../src/api/live-speech.ts';
 import { createMetering } from '../../../src/api/metering.ts';
-import { createModelHandlers } from '../../../src/api/models.ts';
 import type { OpenCallLimits } from '../../../src/api/open-calls.ts';
-import { createProvenanceHandlers } from '../../../src/api/provenance.ts';
 import { createRunner } from '../../../src/api/runner.ts';
 import type { TimeLimits } from '../../../src/api/running-call.ts';
 import { createCallRpc } from '../../../src/api/service-handlers.ts';
 import { createSpeechOperations } from '../../../src/api/speech.ts';
-import { createUsageHandlers } from '../../../src/api/usage.ts';
 import { createVoiceHandlers } from '../../../src/api/voices.ts';
-import { createInspect } from '../../../src/clips/provenance/inspector.ts';
-import type { LexiconManagement } from '../../../src/library/lexicons/lexicon-management.ts';
-import type { ModelInstalls } from '../../../src/library/models/model-installs.ts';
 import type { VoiceManagement } from '../../../src/library/voices/voice-management.ts';
 import { Failure } from '../../../src/platform/errors.ts';
 import type { Tracing } from '../../../src/platform/telemetry/trace.ts';
@@ -106,18 +93,7 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
   const callRpc = createCallRpc([
     [SpeechService, { deleteAudio: speechOperations.deleteAudio }],
     [VoiceService, createVoiceHandlers({ voices, engines: [], management: unused })],
-    [BookService, createBookHandlers()],
-    [
-      ProvenanceService,
-      createProvenanceHandlers({
-        inspect: createInspect(async () => []),
-        readReceipt: async () => Promise.reject(new Error('unused')),
-      }),
-    ],
     [ApiKeyService, createKeyHandlers({ keys, voices, secrets: {} as WebhookSecrets })],
-    [UsageService, createUsageHandlers({ sum: async () => [] })],
-    [LexiconService, createLexiconHandlers({} as LexiconManagement, voices)],
-    [ModelService, createModelHandlers({ installs: {} as ModelInstalls, engines: [], voices })],
   ]);
   const speaking = { ...speechOperations, estimateSpeech };
   const live = createLiveOperations({ speech: unusedLive, metering });
