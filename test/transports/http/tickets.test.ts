@@ -20,12 +20,13 @@ const url = '/api/audio/speech/sse';
 const chunks = { voice_id: 'tone-low', text_chunks: ['Hello there.', 'How are you today?'], sample_rate: 24000 };
 
 const last = (events: readonly ReadEvent[]) => events.at(-1)!;
-const ticketOf = async (gateway: TestGateway, body: object) =>
-  (await (await gateway.send(`${url}/tickets`, { body })).json()) as {
-    id: string;
-    sse_url: string;
-    expires_at: string;
-  };
+interface Ticket {
+  id: string;
+  sse_url: string;
+  expires_at: string;
+}
+const ticketOf = async (gateway: TestGateway, body: object, key = gateway.key) =>
+  (await (await gateway.send(`${url}/tickets`, { body, headers: { 'X-API-Key': key } })).json()) as Ticket;
 
 describe('a ticket', () => {
   test.each([
@@ -44,7 +45,7 @@ describe('a ticket', () => {
       'no-store',
       'foo',
     ]);
-    const ticket = (await answer.json()) as { id: string; sse_url: string; expires_at: string };
+    const ticket = (await answer.json()) as Ticket;
     expect(Object.keys(ticket)).toEqual(['id', 'sse_url', 'expires_at']);
     expect(ticket.sse_url).toBe(`http://sonant.test${url}/tickets/${ticket.id}`);
     expect(answer.headers.get('Location')).toBe(ticket.sse_url);
@@ -73,17 +74,14 @@ describe('a ticket', () => {
 
   test('of a key that was revoked meanwhile begins nothing', async () => {
     const { key, apiKey } = await shared.keyVerifier.create({});
-    const answer = await shared.send(`${url}/tickets`, { body: chunks, headers: { 'X-API-Key': key } });
-    const { sse_url } = (await answer.json()) as { sse_url: string };
+    const { sse_url } = await ticketOf(shared, chunks, key);
     await shared.keyVerifier.revoke(apiKey.keyId);
     expect(await errorOf(await fetch(shared.here(sse_url)))).toEqual([401, 'invalid_api_key']);
   });
 
   test('is the only thing that resumes its stream without a key: the id of its key does not', async () => {
     const { key, apiKey } = await shared.keyVerifier.create({});
-    const headers = { 'X-API-Key': key };
-    const issued = await shared.send(`${url}/tickets`, { body: chunks, headers });
-    const { sse_url } = (await issued.json()) as { sse_url: string };
+    const { sse_url } = await ticketOf(shared, chunks, key);
     const stream = await fetch(shared.here(sse_url));
     const from = { 'Last-Event-ID': `${stream.headers.get('X-Audio-Id')}:0` };
     await readEvents(stream);
