@@ -12,20 +12,20 @@ import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { collectSpeech } from './collect-speech.ts';
 import { parseSpeechRequest } from './parse-request.ts';
 
-const caller = { callerId: 'test', accountId: 'test' };
 const never = new AbortController().signal;
 
 export interface SpeechSources {
   stored?: StoredVoices;
   lexicons?: Lexicons;
+  waitMsMax?: number;
 }
 
 /** Opens speech with these engines, which the test closes. */
 export function speechOf(engines: readonly Engine[], sources: SpeechSources = {}) {
   const schedule = new Schedule({ speakingMax: 200, waitingMax: 200 });
   const voices = createVoices(engines, sources);
-  const speech = createSpeech({ voices, lexicons: sources.lexicons, schedule });
-  const stream = (fields: object, signal = never, by: Caller = caller) =>
+  const speech = createSpeech({ voices, schedule, ...sources });
+  const stream = (fields: object, signal = never, by: Caller = callerOf('test')) =>
     speech.streamSpeech(parseSpeechRequest({ sample_rate: 24000, ...fields }), by, signal);
   const whole = (fields: object, signal = never) => collectSpeech(stream(fields, signal));
   return { speech, voices, schedule, stream, whole };
@@ -36,11 +36,14 @@ export function openSpeech(options: ToneOptions = {}, sources: SpeechSources = {
   const tone = openTone(options);
   onTestFinished(() => tone.close());
   const opened = speechOf([tone], sources);
-  const stream = (fields: object, signal = never) => opened.stream({ voice_id: 'tone-low', ...fields }, signal);
+  const stream = (fields: object, signal = never, by?: Caller) =>
+    opened.stream({ voice_id: 'tone-low', ...fields }, signal, by);
   const whole = (fields: object, signal = never) => opened.whole({ voice_id: 'tone-low', ...fields }, signal);
   return { tone, schedule: opened.schedule, stream, whole };
 }
 
+/** The caller with this key. */
+export const callerOf = (id: string): Caller => ({ callerId: id, accountId: id });
 export const streaming = (...text_chunks: string[]) => ({ method: 'streaming', text_chunks });
 export const collect = (events: AsyncIterable<SpeechEvent>) => Array.fromAsync(events);
 export const joined = (events: readonly SpeechEvent[]) =>

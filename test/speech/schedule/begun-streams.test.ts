@@ -2,12 +2,7 @@
 // later served quickly, and the engine is always busy. The limits are wider than typical results, which vary a little
 // at random.
 import { expect, test } from 'vitest';
-import { Schedule } from '../../../src/speech/schedule.ts';
-import { createSpeech } from '../../../src/speech/synthesize.ts';
-import { createVoices } from '../../../src/speech/voice.ts';
-import { openTone } from '../../engines/tone-engine.ts';
-import { fifty } from '../open-speech.ts';
-import { parseSpeechRequest } from '../parse-request.ts';
+import { callerOf, fifty, openSpeech, streaming } from '../open-speech.ts';
 import { simulateStreams } from './simulated-streams.ts';
 
 const segmentMs = 260;
@@ -53,16 +48,10 @@ test('streams that are read no faster than they are heard ask late, and wait for
 });
 
 test('a request waits while the engine of its voice is behind with what has begun', async () => {
-  const tone = openTone({ capabilities: { segmentsSpokenMax: 1, segmentsAtOnce: 1 } });
-  const schedule = new Schedule({ speakingMax: 64, waitingMax: 10 });
-  const speech = createSpeech({ voices: createVoices([tone]), schedule });
+  const capabilities = { segmentsSpokenMax: 1, segmentsAtOnce: 1 };
+  const { tone, schedule, stream: speak } = openSpeech({ capabilities });
   const leaving = new AbortController();
-  const stream = () =>
-    speech.streamSpeech(
-      parseSpeechRequest({ voice_id: 'tone-low', method: 'streaming', text_chunks: [fifty] }),
-      { callerId: 'ada', accountId: 'ada' },
-      leaving.signal,
-    );
+  const stream = () => speak(streaming(fifty), leaving.signal, callerOf('ada'));
   const begun = [stream(), stream()];
   for (const each of begun) await each.next();
   const seat = { engine: tone, resource: undefined, isClone: false };
@@ -80,5 +69,4 @@ test('a request waits while the engine of its voice is behind with what has begu
   expect((await heard).done).toBe(false);
   leaving.abort(new Error('enough'));
   await Promise.allSettled([...begun, third].map((each) => each.next()));
-  await tone.close();
 });

@@ -163,7 +163,8 @@ test('those who are refused are told to come back one after the other, as fast a
   ask('a0', wide);
   for (let n = 1; n <= 5; n++) ask(`a${n}`, wide);
   await settle();
-  expect(failures.map(({ facts }) => facts.retryAfterSeconds)).toEqual([1, 2, 3, 4, 5]);
+  const told = failures.map(({ reason, facts }) => [reason, facts.retryAfterSeconds]);
+  expect(told).toEqual([1, 2, 3, 4, 5].map((seconds) => ['overloaded', seconds]));
 });
 
 test('audio takes no more memory than there is for it, but one request is spoken whatever it takes', async () => {

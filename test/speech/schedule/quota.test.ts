@@ -1,40 +1,24 @@
 // Tests that an engine's own limits are shared fairly, counted in segments instead of time.
 import { expect, test } from 'vitest';
 import { Failure } from '../../../src/platform/errors.ts';
-import { Schedule } from '../../../src/speech/schedule.ts';
-import { createSpeech } from '../../../src/speech/synthesize.ts';
-import { createVoices } from '../../../src/speech/voice.ts';
-import { openTone } from '../../engines/tone-engine.ts';
-import { collectSpeech } from '../collect-speech.ts';
-import { fifty } from '../open-speech.ts';
-import { parseSpeechRequest } from '../parse-request.ts';
-import { demandAt, openSchedule, seatAt, settle } from './open-schedule.ts';
-
-const never = new AbortController().signal;
+import { callerOf, collect, fifty, openSpeech, streaming } from '../open-speech.ts';
+import { demandAt, never, openSchedule, seatAt, settle } from './open-schedule.ts';
 
 test('one greedy key with twenty long streams does not delay another’s first sound by more than a segment', async () => {
-  const tone = openTone({ capabilities: { segmentsSpokenMax: 1, segmentsAtOnce: 2 } });
-  const speech = createSpeech({
-    voices: createVoices([tone]),
-    schedule: new Schedule({ speakingMax: 64, waitingMax: 100 }),
-  });
+  const { tone, stream } = openSpeech({ capabilities: { segmentsSpokenMax: 1, segmentsAtOnce: 2 } });
   const leaving = new AbortController();
-  const stream = (voice_id: string, text: string, keyId: string) =>
-    speech.streamSpeech(
-      parseSpeechRequest({ voice_id, method: 'streaming', text_chunks: [text] }),
-      { callerId: keyId, accountId: keyId },
-      leaving.signal,
-    );
-  const greedy = Array.from({ length: 20 }, () => Array.fromAsync(stream('tone-low', fifty, 'greedy')).catch(() => {}));
+  const greedy = Array.from({ length: 20 }, () =>
+    Array.fromAsync(stream(streaming(fifty), leaving.signal, callerOf('greedy'))).catch(() => {}),
+  );
   while (tone.segments.length < 30) await new Promise((resolve) => setImmediate(resolve));
   const begunBefore = tone.segments.length;
-  for await (const event of stream('tone-high', 'Let me in.', 'guest')) if (event.type === 'audio') break;
+  const guest = { voice_id: 'tone-high', ...streaming('Let me in.') };
+  for await (const event of stream(guest, leaving.signal, callerOf('guest'))) if (event.type === 'audio') break;
   const first = tone.segments.findIndex(({ voice }) => voice.voiceId === 'tone-high');
   // Besides the segments that had begun, at most one segment precedes the guest's segment.
   expect(first - begunBefore).toBeLessThanOrEqual(1);
   leaving.abort(new Error('enough'));
   await Promise.all(greedy);
-  await tone.close();
 });
 
 test('nor does one that has twenty requests waiting for their first', async () => {
@@ -94,15 +78,10 @@ test('a request that would wait too long for a seat is refused at once; one that
 });
 
 test('a request whose engine has no turn for it in time is refused', async () => {
-  const tone = openTone({ capabilities: { segmentsSpokenMax: 1, segmentsAtOnce: 1 } });
-  const schedule = new Schedule({ speakingMax: 64, waitingMax: 10 });
-  const speech = createSpeech({ voices: createVoices([tone]), schedule, waitMsMax: 300 });
+  const capabilities = { segmentsSpokenMax: 1, segmentsAtOnce: 1 };
+  const { tone, stream } = openSpeech({ capabilities }, { waitMsMax: 300 });
   const leaving = new AbortController();
-  const stream = (text: string, callerId: string) => {
-    const request = parseSpeechRequest({ voice_id: 'tone-low', method: 'streaming', text_chunks: [text] });
-    return speech.streamSpeech(request, { callerId, accountId: callerId }, leaving.signal);
-  };
-  const holder = stream(fifty, 'a')[Symbol.asyncIterator]();
+  const holder = stream(streaming(fifty), leaving.signal, callerOf('a'))[Symbol.asyncIterator]();
   const endTurns: (() => void)[] = [];
   const { speak } = tone;
   tone.speak = async function* (...asked) {
@@ -111,7 +90,7 @@ test('a request whose engine has no turn for it in time is refused', async () =>
   };
   const holding = holder.next();
   while (endTurns.length === 0) await new Promise((resolve) => setImmediate(resolve));
-  await expect(collectSpeech(stream('Let me in.', 'b'))).rejects.toMatchObject({
+  await expect(collect(stream(streaming('Let me in.'), leaving.signal, callerOf('b')))).rejects.toMatchObject({
     reason: 'overloaded',
     facts: { retryAfterSeconds: expect.any(Number) },
   });
@@ -119,31 +98,20 @@ test('a request whose engine has no turn for it in time is refused', async () =>
   await holding;
   leaving.abort(new Error('enough'));
   for (const end of endTurns.splice(0)) end();
-  await tone.close();
 });
 
 test('a stalled reader does not block the engine for others', async () => {
-  const tone = openTone({ capabilities: { segmentsSpokenMax: 1 } });
-  const speech = createSpeech({
-    voices: createVoices([tone]),
-    schedule: new Schedule({ speakingMax: 64, waitingMax: 10 }),
-  });
+  const { stream } = openSpeech({ capabilities: { segmentsSpokenMax: 1 } });
   const leaving = new AbortController();
-  const stream = (callerId: string) =>
-    speech.streamSpeech(
-      parseSpeechRequest({ voice_id: 'tone-low', method: 'streaming', text_chunks: [fifty] }),
-      { callerId, accountId: callerId },
-      leaving.signal,
-    );
-  const stalled = stream('stalled');
+  const streamTo = (id: string) => stream(streaming(fifty), leaving.signal, callerOf(id));
+  const stalled = streamTo('stalled');
   for await (const event of stalled) if (event.type === 'audio') break;
-  const half = stream('half');
+  const half = streamTo('half');
   await half.next();
-  const whole = await Array.fromAsync(stream('other'));
+  const whole = await Array.fromAsync(streamTo('other'));
   expect(whole.at(-1)?.type).toBe('done');
   leaving.abort(new Error('enough'));
   await half.return();
-  await tone.close();
 });
 
 test('requests a minute are limited, and longer waits fail with a correct retryAfterSeconds', async () => {
@@ -202,19 +170,8 @@ test('200 clients of 20 keys at an engine of 30 a minute: 30 begin each minute, 
 });
 
 test('the same through streamSpeech: exactly 30 of 200 are spoken, and the others are refused', async () => {
-  const tone = openTone({ capabilities: { segmentsPerMinute: 30 } });
-  const speech = createSpeech({
-    voices: createVoices([tone]),
-    schedule: new Schedule({ speakingMax: 500, waitingMax: 0 }),
-  });
-  const say = (i: number) =>
-    collectSpeech(
-      speech.streamSpeech(
-        parseSpeechRequest({ voice_id: 'tone-low', text: 'Hi.' }),
-        { callerId: `key-${i % 20}`, accountId: `key-${i % 20}` },
-        never,
-      ),
-    );
+  const { tone, stream } = openSpeech({ capabilities: { segmentsPerMinute: 30 } });
+  const say = (i: number) => collect(stream({ text: 'Hi.' }, never, callerOf(`key-${i % 20}`)));
   const ends = await Promise.allSettled(Array.from({ length: 200 }, (_, i) => say(i)));
   const refused = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as Failure] : []));
   expect([ends.length - refused.length, tone.counts.begun]).toEqual([30, 30]);
@@ -225,5 +182,4 @@ test('the same through streamSpeech: exactly 30 of 200 are spoken, and the other
     ...[1, 2, 3, 4, 5].map((minute) => [minute, 30]),
     [6, 20],
   ]);
-  await tone.close();
 });

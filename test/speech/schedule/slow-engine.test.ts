@@ -1,10 +1,6 @@
 // Tests an engine that is slower than speech: its callers wait for one another, however long that takes.
 import { expect, test } from 'vitest';
-import { Schedule } from '../../../src/speech/schedule.ts';
-import { createSpeech } from '../../../src/speech/synthesize.ts';
-import { createVoices } from '../../../src/speech/voice.ts';
-import { openTone } from '../../engines/tone-engine.ts';
-import { parseSpeechRequest } from '../parse-request.ts';
+import { callerOf, collect, openSpeech, streaming } from '../open-speech.ts';
 import { never, openSchedule, seatAt, settle } from './open-schedule.ts';
 
 const single = seatAt({ segmentsSpokenMax: 1 });
@@ -62,21 +58,10 @@ test('callers that disconnect leave nothing behind that makes a later request be
 });
 
 test('with an engine, eight callers and callers that left before wait longer than may be, and all are served', async () => {
-  const tone = openTone({ capabilities: { segmentsSpokenMax: 1, segmentsAtOnce: 1 }, trouble: { pieceDelayMs: 8 } });
-  const schedule = new Schedule({ speakingMax: 64, waitingMax: 256 });
-  const speech = createSpeech({ voices: createVoices([tone]), schedule, waitMsMax: 40 });
+  const capabilities = { segmentsSpokenMax: 1, segmentsAtOnce: 1 };
+  const { stream } = openSpeech({ capabilities, trouble: { pieceDelayMs: 8 } }, { waitMsMax: 40 });
   const say = (n: number, signal = never) =>
-    Array.fromAsync(
-      speech.streamSpeech(
-        parseSpeechRequest({
-          voice_id: 'tone-low',
-          method: 'streaming',
-          text_chunks: [`Caller ${n} is speaking now.`],
-        }),
-        { callerId: `caller ${n}`, accountId: `caller ${n}` },
-        signal,
-      ),
-    );
+    collect(stream(streaming(`Caller ${n} is speaking now.`), signal, callerOf(`caller ${n}`)));
   for (let n = 0; n < 3; n++) await say(n);
   const repeat = async (n: number) => {
     for (let times = 0; times < 3; times++) expect((await say(n)).at(-1)?.type).toBe('done');
@@ -88,5 +73,4 @@ test('with an engine, eight callers and callers that left before wait longer tha
   leaving.abort(new Error('enough'));
   expect((await say(9)).at(-1)?.type).toBe('done');
   expect(await Promise.all(left)).toContain('left');
-  await tone.close();
 });
