@@ -13,7 +13,7 @@ import { google, openGoogle } from '../../src/engines/google/google.ts';
 import { cutText } from '../../src/engines/google/google-speech.ts';
 import { listen } from '../free-port.ts';
 import { newFolder } from '../new-folder.ts';
-import { type GoogleTrouble, openGoogleServer } from './google-server.ts';
+import { type GoogleTrouble, googleOptions, openGoogleServer } from './google-server.ts';
 import { segmentOf } from './open-guard.ts';
 import { rejection } from './rejection.ts';
 
@@ -22,8 +22,7 @@ const pcm = { samples: Int16Array.from({ length: 24_000 }, (_, n) => 9_000 * Mat
 
 async function open(trouble: GoogleTrouble = {}) {
   const server = await openGoogleServer();
-  const limits = { segmentsPerMinute: 200, cloneSegmentsPerMinute: 30, segmentsSpokenMax: 100 };
-  const engine = await openGoogle({ credentials: '', endpoint: server.endpoint, voices: [], ...limits });
+  const engine = await openGoogle(googleOptions(server.endpoint));
   onTestFinished(() => engine.close());
   server.calls.length = 0;
   server.state.trouble = trouble;
@@ -159,14 +158,7 @@ describe('the cloning key is not disclosed', () => {
   });
 });
 
-const settings = {
-  credentials: '',
-  endpoint: 'texttospeech.googleapis.com',
-  voices: [] as string[],
-  segmentsPerMinute: 200,
-  cloneSegmentsPerMinute: 30,
-  segmentsSpokenMax: 100,
-};
+const settings = googleOptions('texttospeech.googleapis.com');
 const inspect = (more: Partial<typeof settings>) => google.inspect({ ...settings, ...more } as never, '');
 
 const folder = newFolder(afterAll);

@@ -16,6 +16,7 @@ import {
 } from '@grpc/grpc-js';
 import { onTestFinished } from 'vitest';
 import { SsmlVoiceGender, TextToSpeech } from '../../gen/google/cloud/texttospeech/v1/cloud_tts_pb.ts';
+import type { GoogleOptions } from '../../src/engines/google/google.ts';
 import { wavOfBytes } from '../audio/recording-files.ts';
 import { listen } from '../free-port.ts';
 import {
@@ -31,7 +32,7 @@ import {
   toStatus,
   type VoiceRequest,
 } from './google-rules.ts';
-import { openTone } from './tone-engine.ts';
+import { openTone, soundBytesOf } from './tone-engine.ts';
 
 export interface GoogleTrouble {
   /** Accepts no connections. */
@@ -63,6 +64,11 @@ export interface GoogleCall {
   audio?: AudioRequest;
   body?: Record<string, unknown>;
 }
+
+/** Options of an engine for the server at this endpoint. */
+export const googleOptions = (endpoint: string, voices: readonly string[] = []): GoogleOptions => ({
+  ...{ credentials: '', endpoint, voices, segmentsPerMinute: 200, cloneSegmentsPerMinute: 30, segmentsSpokenMax: 100 },
+});
 
 const rateHz = 24_000;
 const usualVoices = [
@@ -122,15 +128,10 @@ export async function openGoogleServer(
     checkText(text, state.trouble.sentenceBytesMax ?? 1_000);
     const { sound } = state.trouble;
     if (sound) return typeof sound === 'function' ? sound(text) : sound;
-    const voice = tone.voices[voiceClone || /[A-M]$/.test(name) ? 1 : 0]!;
+    const voiceId = voiceClone || /[A-M]$/.test(name) ? 'tone-high' : 'tone-low';
     const parts = text.match(/.{1,1500}(?=\s|$)|.{1,1500}/gs) ?? [];
     const sounds: Buffer[] = [];
-    for (const part of parts) {
-      const segment = { voice, text: part, languageCode: 'en', speakingRate: speakingRate || 1, timings: false };
-      for await (const { samples } of tone.speak({ ...segment, urgent: true }, new AbortController().signal)) {
-        sounds.push(Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength));
-      }
-    }
+    for (const part of parts) sounds.push(await soundBytesOf(tone, part, voiceId, speakingRate || 1));
     return Buffer.concat(sounds);
   };
 

@@ -6,18 +6,11 @@ import { type GoogleOptions, openGoogle } from '../../src/engines/google/google.
 import { wavOfBytes } from '../audio/recording-files.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { googleVoice } from './google-rules.ts';
-import { type GoogleTrouble, openGoogleServer } from './google-server.ts';
+import { type GoogleTrouble, googleOptions, openGoogleServer } from './google-server.ts';
 import { rejection } from './rejection.ts';
 import { runAlone } from './run-alone.ts';
 
-const options = (endpoint: string): GoogleOptions => ({
-  credentials: '',
-  endpoint,
-  voices: ['en-US', 'cmn-CN', 'en-GB-Neural2'],
-  segmentsPerMinute: 200,
-  cloneSegmentsPerMinute: 30,
-  segmentsSpokenMax: 100,
-});
+const options = (endpoint: string) => googleOptions(endpoint, ['en-US', 'cmn-CN', 'en-GB-Neural2']);
 
 engineConformance('google', async () => {
   const { endpoint } = await openGoogleServer({}, afterAll);

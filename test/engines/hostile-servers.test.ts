@@ -10,37 +10,25 @@ import { createLog } from '../../src/platform/telemetry/log.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { wavOfBytes } from '../audio/recording-files.ts';
 import { googleVoice } from './google-rules.ts';
-import { type GoogleTrouble, openGoogleServer } from './google-server.ts';
+import { type GoogleTrouble, googleOptions, openGoogleServer } from './google-server.ts';
 import { segmentOf } from './open-guard.ts';
-import { openOpenAiServer, type ServerTrouble } from './openai-server.ts';
+import { openAiOptions, openOpenAiServer, type ServerTrouble } from './openai-server.ts';
+import { rejection } from './rejection.ts';
 import { openTone } from './tone-engine.ts';
 
 const signal = new AbortController().signal;
 const mib = 1 << 20;
 
-const options = (url: string) => ({
-  url,
-  apiKey: 'sk-of-the-operator',
-  model: 'tones',
-  form: 'auto' as const,
-  voices: [],
-  languages: ['en'],
-  sampleRateHz: 24_000,
-  requestsPerMinute: 0,
-  requestsAtOnce: 8,
-});
-
 async function open(trouble: ServerTrouble = {}) {
   const server = await openOpenAiServer(trouble);
-  const engine = await openOpenAiCompatible(options(server.url));
+  const engine = await openOpenAiCompatible(openAiOptions(server.url));
   onTestFinished(() => engine.close());
   return { ...server, engine };
 }
 
 async function openAtGoogle(trouble: GoogleTrouble) {
   const server = await openGoogleServer();
-  const limits = { segmentsPerMinute: 100, cloneSegmentsPerMinute: 100, segmentsSpokenMax: 10 };
-  const engine = await openGoogle({ credentials: '', endpoint: server.endpoint, voices: ['en-GB-Neural2'], ...limits });
+  const engine = await openGoogle(googleOptions(server.endpoint, ['en-GB-Neural2']));
   onTestFinished(() => engine.close());
   server.state.trouble = trouble;
   return { ...server, engine };
@@ -49,11 +37,6 @@ async function openAtGoogle(trouble: GoogleTrouble) {
 const segment = (engine: Engine, text = 'One two three.') =>
   segmentOf(engine, { text, languageCode: engine.voices[0]!.languageCodes[0]! });
 const speak = (engine: Engine, text?: string) => Array.fromAsync(engine.speak(segment(engine, text), signal));
-const rejection = (promise: Promise<unknown>): Promise<Failure> =>
-  promise.then(
-    () => Promise.reject(new Error('it was not refused')),
-    (error) => error,
-  );
 
 describe('bytes without an end', () => {
   test.each([
@@ -129,11 +112,11 @@ describe('the log has nothing of what a server says', () => {
     ['in a page', { instead: { type: 'text/html', body: '' } }],
     ['in an error under a false name', { instead: { type: 'audio/pcm', body: '' } }],
     ['in an event', { instead: { type: 'text/event-stream', body: 'data: ' } }],
-    ['in a content type', { instead: { type: `application/json; a="${options('').apiKey}"`, body: '{}' } }],
+    ['in a content type', { instead: { type: `application/json; a="${openAiOptions('').apiKey}"`, body: '{}' } }],
   ])('%s', async (_, trouble) => {
     const { engine } = await open(trouble);
     // Servers quote the end of a request too, in any encoding.
-    const body = JSON.stringify({ error: { message: `${spoken} ${options('').apiKey}`, end: spoken.slice(9) } });
+    const body = JSON.stringify({ error: { message: `${spoken} ${openAiOptions('').apiKey}`, end: spoken.slice(9) } });
     if (trouble.failures) trouble.failures.body = body;
     if (trouble.instead?.body === 'data: ') trouble.instead.body += `${body}\n\n`;
     else if (trouble.instead) trouble.instead.body ||= body;
@@ -212,18 +195,17 @@ describe('a start never fails because of what a server says:', () => {
   ])('%s', async (_, trouble, voices) => {
     const { url } = await openOpenAiServer(trouble);
     const offered = voices.map((voiceId) => `openai-compatible ${voiceId}`);
-    expect(await startWith(openOpenAiCompatible(options(url)))).toEqual([...offered, ...own]);
+    expect(await startWith(openOpenAiCompatible(openAiOptions(url)))).toEqual([...offered, ...own]);
   });
 
   test('100,000 voices', async () => {
     const { url } = await openOpenAiServer({ voices: Array.from({ length: 100_000 }, (_, n) => `v${n}`) });
-    expect(await startWith(openOpenAiCompatible(options(url)))).toHaveLength(5_002);
+    expect(await startWith(openOpenAiCompatible(openAiOptions(url)))).toHaveLength(5_002);
   });
 
   test('at Google, that the login is wrong, or voices with endless names', async () => {
     const { endpoint, state } = await openGoogleServer();
-    const limits = { segmentsPerMinute: 100, cloneSegmentsPerMinute: 100, segmentsSpokenMax: 10 };
-    const open = () => openGoogle({ credentials: '', endpoint, voices: [], ...limits });
+    const open = () => openGoogle(googleOptions(endpoint));
     state.trouble = { failures: { count: 1, code: code.UNAUTHENTICATED } };
     expect(await startWith(open())).toEqual(own);
     // Matching this name would take hours.

@@ -4,33 +4,17 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/app/config.ts';
 import { wavHeader } from '../../src/audio/wav.ts';
 import type { Engine } from '../../src/engines/engine.ts';
-import {
-  type OpenAiCompatibleOptions,
-  openAiCompatible,
-  openOpenAiCompatible,
-} from '../../src/engines/openai-compatible/openai-compatible.ts';
+import { openAiCompatible, openOpenAiCompatible } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { Failure, type Reason } from '../../src/platform/errors.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { segmentOf } from './open-guard.ts';
-import { openOpenAiServer, type ServerTrouble } from './openai-server.ts';
+import { openAiOptions, openOpenAiServer, type ServerTrouble } from './openai-server.ts';
 import { rejection } from './rejection.ts';
 import { runAlone } from './run-alone.ts';
 
-const options = (url: string): OpenAiCompatibleOptions => ({
-  url,
-  apiKey: 'sk-test',
-  model: 'tones',
-  form: 'auto',
-  voices: [],
-  languages: ['en'],
-  sampleRateHz: 24_000,
-  requestsPerMinute: 0,
-  requestsAtOnce: 8,
-});
-
 engineConformance('openai-compatible', async () => {
   const { url } = await openOpenAiServer({}, afterAll);
-  return openOpenAiCompatible(options(url));
+  return openOpenAiCompatible(openAiOptions(url));
 });
 
 const signal = new AbortController().signal;
@@ -38,7 +22,7 @@ const segment = (engine: Engine, text = 'One two three.') => segmentOf(engine, {
 
 async function open(trouble: ServerTrouble = {}) {
   const server = await openOpenAiServer(trouble);
-  return { ...server, engine: await openOpenAiCompatible(options(server.url)) };
+  return { ...server, engine: await openOpenAiCompatible(openAiOptions(server.url)) };
 }
 const hear = async (engine: Engine, text?: string) =>
   (await Array.fromAsync(runAlone(engine, segment(engine, text), signal))).flatMap(({ samples }) => [...samples]);
@@ -61,7 +45,7 @@ describe('what it asks', () => {
     expect(requests).toEqual([
       {
         path: '/v1/audio/speech',
-        authorization: 'Bearer sk-test',
+        authorization: 'Bearer sk-of-the-operator',
         body: {
           model: 'tones',
           input: 'One two three.',
@@ -85,7 +69,7 @@ describe('what it asks', () => {
       ['tts-1-hd', false, false],
       ['kokoro', false, false],
     ] as const)
-      expect((await openOpenAiCompatible({ ...options(url), model })).capabilities).toMatchObject({
+      expect((await openOpenAiCompatible(openAiOptions(url, { model }))).capabilities).toMatchObject({
         instructions,
         seed,
       });
@@ -102,10 +86,10 @@ describe('what it asks', () => {
 
   test('no list where voices are named, and says so where there is neither', async () => {
     const { url } = await openOpenAiServer({ voices: undefined });
-    const named = await openOpenAiCompatible({ ...options(url), voices: ['alloy'] });
+    const named = await openOpenAiCompatible(openAiOptions(url, { voices: ['alloy'] }));
     expect(named.voices.map(({ voiceId }) => voiceId)).toEqual(['alloy']);
     const logged: string[] = [];
-    const unnamed = await openOpenAiCompatible(options(url), {}, (...entry) => logged.push(inspect(entry)));
+    const unnamed = await openOpenAiCompatible(openAiOptions(url), {}, (...entry) => logged.push(inspect(entry)));
     expect([unnamed.voices, logged]).toEqual([[], [expect.stringContaining('SONANT_OPENAI_VOICES')]]);
   });
 });
@@ -209,10 +193,10 @@ describe('a server that fails', () => {
     const { url, server } = await openOpenAiServer();
     server.closeAllConnections();
     server.close();
-    const engine = await openOpenAiCompatible(options(url));
+    const engine = await openOpenAiCompatible(openAiOptions(url));
     expect(engine.voices).toEqual([]);
     await engine.close();
-    const settings = { ...options(url) };
+    const settings = openAiOptions(url);
     const message = expect.stringMatching(new RegExp(`^${url}: connect ECONNREFUSED`));
     expect(await openAiCompatible.inspect(settings as never, '')).toEqual({ state: 'broken', message });
     expect(await openAiCompatible.inspect({ ...settings, url: '' } as never, '')).toMatchObject({ state: 'absent' });
@@ -222,7 +206,7 @@ describe('a server that fails', () => {
   test('that lists nobody does not stop the start, and doctor reports it', async () => {
     const { url } = await openOpenAiServer({ voices: [] });
     const message = `${url} does not list its voices; name them in SONANT_OPENAI_VOICES`;
-    expect((await openAiCompatible.open(options(url) as never, ''))!.voices).toEqual([]);
-    expect(await openAiCompatible.inspect(options(url) as never, '')).toEqual({ state: 'broken', message });
+    expect((await openAiCompatible.open(openAiOptions(url) as never, ''))!.voices).toEqual([]);
+    expect(await openAiCompatible.inspect(openAiOptions(url) as never, '')).toEqual({ state: 'broken', message });
   });
 });

@@ -5,8 +5,9 @@ import { json as readJson } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { wavHeader } from '../../src/audio/wav.ts';
+import type { OpenAiCompatibleOptions } from '../../src/engines/openai-compatible/openai-compatible.ts';
 import { listen } from '../free-port.ts';
-import { openTone } from './tone-engine.ts';
+import { openTone, soundBytesOf } from './tone-engine.ts';
 
 export interface ServerTrouble {
   /** Answers this many requests with this status first. */
@@ -31,6 +32,12 @@ export interface ServerTrouble {
   /** The answer to such a request instead, as it is. */
   list?: { status: number; headers?: Record<string, string>; body: string };
 }
+
+/** Options of an engine for the server at this URL. */
+export const openAiOptions = (url: string, more: Partial<OpenAiCompatibleOptions> = {}): OpenAiCompatibleOptions => ({
+  ...{ url, apiKey: 'sk-of-the-operator', model: 'tones', form: 'auto', voices: [], languages: ['en'] },
+  ...{ sampleRateHz: 24_000, requestsPerMinute: 0, requestsAtOnce: 8, ...more },
+});
 
 interface SpeechRequest {
   path: string;
@@ -92,7 +99,7 @@ export async function openOpenAiServer(
       return void response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(told);
     }
     if (instead) return void response.writeHead(200, { 'Content-Type': instead.type }).end(instead.body);
-    const sound = await soundOf(tone, body).catch(() => undefined);
+    const sound = await soundBytesOf(tone, body.input, body.voice).catch(() => undefined);
     if (!sound) return void response.writeHead(400).end('{"error":{"message":"too long"}}');
     response.writeHead(200, { 'Content-Type': wavRateHz ? 'audio/wav' : 'audio/pcm' });
     await send(response, wavRateHz ? Buffer.concat([wavHeader(wavRateHz, Infinity), sound]) : sound);
@@ -104,12 +111,4 @@ export async function openOpenAiServer(
     await tone.close();
   });
   return { url: `http://127.0.0.1:${serverPort}/v1`, requests, state, server };
-}
-
-async function soundOf(tone: ReturnType<typeof openTone>, { voice, input }: { voice: string; input: string }) {
-  const segment = { text: input, languageCode: 'en', speakingRate: 1, timings: false, urgent: true };
-  const known = tone.voices.find(({ voiceId }) => voiceId === voice)!;
-  const pieces = tone.speak({ ...segment, voice: known }, new AbortController().signal);
-  const all = await Array.fromAsync(pieces);
-  return Buffer.concat(all.map(({ samples }) => Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)));
 }

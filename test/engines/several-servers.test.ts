@@ -7,7 +7,7 @@ import {
 import type { ServerGroupOptions } from '../../src/engines/openai-compatible/server-group.ts';
 import { secondsOf } from '../../src/platform/pcm.ts';
 import { openGuard, segmentOf } from './open-guard.ts';
-import { openOpenAiServer } from './openai-server.ts';
+import { openAiOptions, openOpenAiServer } from './openai-server.ts';
 
 type Server = Awaited<ReturnType<typeof openOpenAiServer>>;
 
@@ -23,18 +23,7 @@ const openEngine = (
   more: Partial<OpenAiCompatibleOptions> = {},
 ) =>
   openOpenAiCompatible(
-    {
-      url: servers.map(({ url }) => url).join(','),
-      apiKey: '',
-      model: 'tones',
-      form: 'auto',
-      voices: ['tone-low'],
-      languages: ['en'],
-      sampleRateHz: 24_000,
-      requestsPerMinute: 0,
-      requestsAtOnce,
-      ...more,
-    },
+    openAiOptions(servers.map(({ url }) => url).join(','), { voices: ['tone-low'], requestsAtOnce, ...more }),
     tools,
   );
 

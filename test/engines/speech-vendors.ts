@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { listen } from '../free-port.ts';
-import { openTone } from './tone-engine.ts';
+import { openTone, soundBytesOf } from './tone-engine.ts';
 
 export interface VendorTrouble {
   /** Breaks off after half of the sound, as this server does. */
@@ -434,12 +434,7 @@ export async function openVendor(vendorName: VendorName, change: Partial<Vendor>
     isReadOnly: false,
   };
 
-  const soundOf = async (input: string) => {
-    const segment = { text: input, languageCode: 'en', speakingRate: 1, timings: false, urgent: true };
-    const pieces = tone.speak({ ...segment, voice: tone.voices[0]! }, new AbortController().signal);
-    const all = await Array.fromAsync(pieces);
-    return Buffer.concat(all.map(({ samples }) => Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)));
-  };
+  const soundOf = (input: string) => soundBytesOf(tone, input);
 
   const answerVoices = async (request: IncomingMessage, response: ServerResponse, { pathname, searchParams }: URL) => {
     const answer = (status: number, body: unknown) => void response.writeHead(status, json).end(JSON.stringify(body));

@@ -291,3 +291,18 @@ export const defineTone = (options: ToneOptions = {}): EngineDefinition =>
     inspect: async () => ({ state: 'ready', message: 'always there' }),
     open: async () => openTone(options),
   });
+
+/** The bytes of all samples that the engine speaks. */
+export async function soundBytesOf(
+  tone: Engine,
+  text: string,
+  voiceId = 'tone-low',
+  speakingRate = 1,
+): Promise<Buffer> {
+  const voice = tone.voices.find((each) => each.voiceId === voiceId)!;
+  const segment = { voice, text, languageCode: 'en', speakingRate, timings: false, urgent: true };
+  const pieces = await Array.fromAsync(tone.speak(segment, new AbortController().signal));
+  return Buffer.concat(
+    pieces.map(({ samples: { buffer, byteOffset, byteLength } }) => Buffer.from(buffer, byteOffset, byteLength)),
+  );
+}
