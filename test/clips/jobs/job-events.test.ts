@@ -7,8 +7,8 @@ import {
   WatchJobResponse_Kind,
 } from '../../../gen/sonant/v1/job_service_pb.ts';
 import { createJobRows } from '../../../src/clips/jobs/job-rows.ts';
-import { openRpcServer } from '../../../src/transports/rpc/server.ts';
-import { explain, failureOf, openGrpcClient } from '../../transports/rpc/grpc-client.ts';
+import { explain, failureOf } from '../../transports/rpc/grpc-client.ts';
+import { openCore } from '../../transports/rpc/open-core.ts';
 import { type JobJson, openJobsGateway } from './open-jobs.ts';
 
 interface SentEvent {
@@ -97,8 +97,7 @@ test('of a job that is deleted meanwhile, the last event says so', async () => {
 
 test('JobService has the same operations', async () => {
   const { services, jobsKey, get, sendJobs } = await openJobsGateway();
-  const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
-  const client = openGrpcClient(JobService, `127.0.0.1:${server.port}`);
+  const client = (await openCore({ services })).clientOf(JobService);
   const call = { metadata: { 'x-api-key': jobsKey } };
   const request = {
     ...{ jobId: 'by-grpc', voiceId: 'tone-low', metadata: { title: 'A book' } },
@@ -131,5 +130,4 @@ test('JobService has the same operations', async () => {
   expect((await client.unary('listJobs', {}, call)).jobs).toEqual([]);
   const misnamed = await failureOf(client.unary('createJob', { ...request, jobId: 'by grpc' }, call));
   expect(explain(misnamed).violations).toMatchObject([{ field: 'job_id', reason: 'FORMAT' }]);
-  await server.drain(0);
 });

@@ -5,10 +5,10 @@ import { JobService, SuspectAction } from '../../../gen/sonant/v1/job_service_pb
 import { operator } from '../../../src/accounts.ts';
 import { leftSegmentsMs } from '../../../src/clips/jobs/job-limits.ts';
 import type { Pcm } from '../../../src/platform/pcm.ts';
-import { openRpcServer } from '../../../src/transports/rpc/server.ts';
 import { openTakes, speakGoodAndBad } from '../../engines/takes-engine.ts';
 import { sentences } from '../../sentences.ts';
-import { explain, failureOf, openGrpcClient } from '../../transports/rpc/grpc-client.ts';
+import { explain, failureOf } from '../../transports/rpc/grpc-client.ts';
+import { openCore } from '../../transports/rpc/open-core.ts';
 import { type JobJson, type JobsGateway, openJobsGateway } from './open-jobs.ts';
 
 const text = sentences[0]!;
@@ -113,16 +113,13 @@ test('with a spent quota, nothing is spoken again, and the job and its audio sta
   const reply = await settle('speak_again');
   const told = { error: 'rate_limit_exceeded', message: expect.stringContaining('characters a month') };
   expect([reply.status, reply.json]).toEqual([429, expect.objectContaining(told)]);
-  const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
-  const client = openGrpcClient(JobService, `127.0.0.1:${server.port}`);
+  const client = (await openCore({ services })).clientOf(JobService);
   const asked = { jobId: id, chapter: 0, offset, action: SuspectAction.SPEAK_AGAIN };
   const refused = failureOf(client.unary('settleSuspect', asked, { metadata: { 'x-api-key': jobsKey } }));
   expect(explain(await refused)).toMatchObject({
     code: 'RESOURCE_EXHAUSTED',
     info: { reason: 'RATE_LIMIT_EXCEEDED', metadata: { reason: 'characters' } },
   });
-  client.close();
-  await server.drain(0);
   expect([await get(id), await charged()]).toEqual([job, chars]);
   expect((await download(job.audio_url)).length).toBeGreaterThan(0);
   await allow(chars + price);

@@ -2,9 +2,9 @@
 // request with the same document.
 import { expect, test } from 'vitest';
 import { JobService, JobStatus, type WatchJobResponse } from '../../../gen/sonant/v1/job_service_pb.ts';
-import { openRpcServer } from '../../../src/transports/rpc/server.ts';
 import { bytesOf } from '../../transports/http/open-gateway.ts';
-import { explain, failureOf, openGrpcClient } from '../../transports/rpc/grpc-client.ts';
+import { explain, failureOf } from '../../transports/rpc/grpc-client.ts';
+import { openCore } from '../../transports/rpc/open-core.ts';
 import { openJobsGateway } from './open-jobs.ts';
 
 const document =
@@ -99,8 +99,7 @@ test('ssml of a job is read when the job is made, and refused as that of speech'
 
 test('JobService takes ssml too', async () => {
   const { services, jobsKey, download, create, get, untilEnded } = await openJobsGateway();
-  const server = await openRpcServer({ services, address: { host: '127.0.0.1', port: 0 }, onFault() {} });
-  const client = openGrpcClient(JobService, `127.0.0.1:${server.port}`);
+  const client = (await openCore({ services })).clientOf(JobService);
   const call = { metadata: { 'x-api-key': jobsKey } };
   const untilDone = async (request: object): Promise<WatchJobResponse> => {
     const { job } = await client.unary('createJob', { voiceId: 'tone-low', ...request }, call);
@@ -122,5 +121,4 @@ test('JobService takes ssml too', async () => {
   expect(await refusalOf({ chapters: [{ ssml: '<speak>A.' }] })).toMatchObject([
     { field: 'chapters[0].ssml', reason: 'MARKUP', description: expect.stringContaining('line 1') },
   ]);
-  await server.drain(0);
 });
