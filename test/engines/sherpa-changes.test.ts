@@ -6,12 +6,8 @@ import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vi
 import type { ModelLink } from '../../src/engines/sherpa-onnx/model-pool.ts';
 import { openSherpaEngine, type SherpaOnnxOptions } from '../../src/engines/sherpa-onnx/sherpa-engine.ts';
 import { findLibrary } from '../../src/engines/sherpa-onnx/sherpa-library.ts';
-import { Schedule } from '../../src/speech/schedule.ts';
-import type { SpeechEvent } from '../../src/speech/speech-events.ts';
-import { createSpeech } from '../../src/speech/synthesize.ts';
-import { createVoices } from '../../src/speech/voice.ts';
 import { newFolder } from '../new-folder.ts';
-import { parseSpeechRequest } from '../speech/parse-request.ts';
+import { callerOf, joined, speechOf } from '../speech/open-speech.ts';
 import { makeTinyPocket } from './tiny-pocket.ts';
 import { makeTinyVoice } from './tiny-supertonic.ts';
 
@@ -41,41 +37,27 @@ describe('models that come and go', { timeout: 240_000 }, () => {
       ...options,
     });
     onTestFinished(() => engine.close());
-    const voices = createVoices([engine]);
-    const speech = createSpeech({
-      voices,
-      schedule: new Schedule({ speakingMax: streamCount + 10, waitingMax: streamCount }),
-    });
-    const stream = (voiceId: string, said: string, n = 0): AsyncGenerator<SpeechEvent, void> => {
-      const fields = {
-        ...{ voice_id: voiceId, language_code: 'en', text: said, output_format: 'pcm', sample_rate: 24_000 },
-        return_format: 'buffer',
-      };
-      return speech.streamSpeech(
-        parseSpeechRequest(fields),
-        { callerId: `caller ${n}`, accountId: `caller ${n}` },
-        new AbortController().signal,
-      );
+    const { voices, stream: speak } = speechOf([engine]);
+    const stream = (voice_id: string, said: string, n = 0) => {
+      const fields = { voice_id, language_code: 'en', text: said, output_format: 'pcm', return_format: 'buffer' };
+      return speak(fields, undefined, callerOf(`caller ${n}`));
     };
     const ids = () => voices.list().map(({ voice }) => voice.voiceId);
     return { engine, models, install, started, stream, ids };
   }
 
-  const bytesOf = (events: readonly SpeechEvent[]): Buffer =>
-    Buffer.concat(events.flatMap((event) => (event.type === 'audio' ? event.audio : [])));
-
   test(`none of ${streamCount} streams notices; who asks afterwards finds what is there`, async () => {
     const { models, install, started, stream, ids } = await open();
     const voiceOf = (n: number) => (n % 2 === 0 ? 'stays' : 'goes');
     const whole = new Map<string, Buffer>();
-    for (const id of ['stays', 'goes']) whole.set(id, bytesOf(await Array.fromAsync(stream(id, text))));
+    for (const id of ['stays', 'goes']) whole.set(id, joined(await Array.fromAsync(stream(id, text))));
     const streams = Array.from({ length: streamCount }, (_, n) => stream(voiceOf(n), text, n));
     // Every stream has begun, and none has finished.
     const heard = await Promise.all(streams.map(async (each) => [(await each.next()).value!]));
 
     await install('comes', (path) => makeTinyVoice(path, { sampleRateHz: 24_000 }));
     await expect.poll(ids, patience).toEqual(['comes', 'goes', 'stays']);
-    const ofNew = bytesOf(await Array.fromAsync(stream('comes', 'all is well here.')));
+    const ofNew = joined(await Array.fromAsync(stream('comes', 'all is well here.')));
     await rm(models('goes'), { recursive: true });
     await expect.poll(ids, patience).toEqual(['comes', 'stays']);
     await expect(stream('goes', text).next()).rejects.toMatchObject({
@@ -87,7 +69,7 @@ describe('models that come and go', { timeout: 240_000 }, () => {
         for await (const event of each) heard[n]!.push(event);
       }),
     );
-    const isSame = heard.map((events, n) => bytesOf(events).equals(whole.get(voiceOf(n))!));
+    const isSame = heard.map((events, n) => joined(events).equals(whole.get(voiceOf(n))!));
     expect(isSame.filter((same) => same)).toHaveLength(streamCount);
     expect(ofNew.length).toBeGreaterThan(10_000);
     // The processes of the removed model exit after its last request.
@@ -106,7 +88,7 @@ describe('models that come and go', { timeout: 240_000 }, () => {
     await expect.poll(ids, patience).toEqual(['copied', 'goes', 'stays']);
 
     const before = engine.voices.find(({ voiceId }) => voiceId === 'goes')!;
-    const old = bytesOf(await Array.fromAsync(stream('goes', text)));
+    const old = joined(await Array.fromAsync(stream('goes', text)));
     const running = stream('goes', text);
     const heard = [(await running.next()).value!];
     await makeTinyVoice(models('goes'), { sampleRateHz: 16_000 });
@@ -114,8 +96,8 @@ describe('models that come and go', { timeout: 240_000 }, () => {
       .poll(() => engine.voices.find(({ voiceId }) => voiceId === 'goes')?.version, patience)
       .not.toBe(before.version);
     for await (const event of running) heard.push(event);
-    expect(bytesOf(heard).equals(old)).toBe(true);
-    expect(bytesOf(await Array.fromAsync(stream('goes', text))).equals(old)).toBe(false);
+    expect(joined(heard).equals(old)).toBe(true);
+    expect(joined(await Array.fromAsync(stream('goes', text))).equals(old)).toBe(false);
   });
 
   test('cloning is offered while there is a model for it', async () => {

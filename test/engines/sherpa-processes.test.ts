@@ -1,7 +1,6 @@
 // Tests the processes of models: their number, when they exit, and callers that wait for a process that dies.
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { SpokenPcm } from '../../src/engines/engine.ts';
 import type { Model } from '../../src/engines/sherpa-onnx/model.ts';
@@ -55,15 +54,6 @@ describe('the processes of models', { timeout: 60_000 }, () => {
     expect(started).toHaveLength(1);
     expect(await Promise.all([hear(two), hear(one), hear(two)])).toEqual([alone, alone, alone]);
     expect(alive()).toBe(1);
-  });
-
-  test('end when they have had nothing to say for a while', async () => {
-    const model = await makeModel('idle');
-    const { hear, alive, started } = open({ idleMsMax: 20 });
-    await hear(model);
-    while (alive() > 0) await sleep(10);
-    expect(await hear(model)).toBeGreaterThan(0);
-    expect(started).toHaveLength(2);
   });
 
   test('are no more once the model is removed: the next speaks when the first is free', async () => {
