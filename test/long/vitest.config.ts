@@ -9,6 +9,8 @@ const longer = [
   'test/library/books/read-book.test.ts',
   'test/contract/hostile-fields.test.ts',
   'test/contract/same-sound.test.ts',
+  'test/speech/random-lexicons.test.ts',
+  'test/speech/random-pauses.test.ts',
   'test/fuzz.test.ts',
   'test/transports/http/limits.test.ts',
   'test/clips/jobs/killed-jobs.test.ts',

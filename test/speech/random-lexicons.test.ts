@@ -1,5 +1,8 @@
-// Tests some of the random texts with random lexicons in random-lexicons.long.ts.
+// Tests random texts with random lexicons.
 import { test } from 'vitest';
+import { isLongRun } from '../long/run-length.ts';
 import { checkRandomLexicons } from './random-lexicons.ts';
 
-test('60 random texts with random lexicons', { timeout: 120_000 }, () => checkRandomLexicons(60));
+const count = isLongRun ? 1000 : 60;
+
+test(`${count} random texts with random lexicons`, { timeout: 2_000 * count }, () => checkRandomLexicons(count));

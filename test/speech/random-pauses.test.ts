@@ -1,5 +1,8 @@
-// Tests texts with pauses at random places. random-pauses.long.ts tests more of these texts.
+// Tests texts with pauses at random places.
 import { test } from 'vitest';
+import { isLongRun } from '../long/run-length.ts';
 import { checkRandomPauses } from './random-pauses.ts';
 
-test('60 texts with pauses at random places', { timeout: 120_000 }, () => checkRandomPauses(60));
+const count = isLongRun ? 1000 : 60;
+
+test(`${count} texts with pauses at random places`, { timeout: 2_000 * count }, () => checkRandomPauses(count));
