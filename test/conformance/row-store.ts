@@ -3,23 +3,17 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { toRecordEntry } from '../../src/accounts/keys/caller.ts';
 import { toKeyHolder } from '../../src/accounts/sign-in/sign-in.ts';
-import { createVoiceRows, noTexts, type VoiceRow } from '../../src/library/voices/voice-rows.ts';
+import { createVoiceRows } from '../../src/library/voices/voice-rows.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { createId } from '../../src/platform/runtime/id.ts';
 import { type Migration, migrate, migrations } from '../../src/platform/store/migrations.ts';
 import type { RowStore } from '../../src/platform/store/row-store.ts';
+import { voiceRow } from '../library/voices/voice-row.ts';
 import { clipTableConformance } from './clip-tables.ts';
 import { jobTableConformance } from './job-tables.ts';
 import { tableConformance } from './tables.ts';
 
 const statementsOf = (step: string) => migrations.find(({ name }) => name === step)!.statements;
-
-const voiceRow = (voiceId: string, status: VoiceRow['status'], atMs: number) => ({
-  ...noTexts,
-  ...{ voiceId, name: voiceId, description: '', kind: 'stock' as const, status, languageCodes: 'en', labels: '{}' },
-  ...{ version: 1, bindings: '[]', consent: null, ownerId: null, access: 'everyone' as const, lexiconIds: null },
-  ...{ createdAtMs: atMs, updatedAtMs: atMs },
-});
 
 /** `open` returns a new empty store. */
 function voiceOwnerConformance(name: string, open: () => Promise<RowStore>): void {
@@ -45,7 +39,10 @@ function voiceOwnerConformance(name: string, open: () => Promise<RowStore>): voi
       const status = action === 'delete' ? 'deleted' : 'ready';
       const by = { name: actor, address: '', requestId: '', accountId: '', grant: { range: { path: '' }, scopes: [] } };
       const entry = toRecordEntry({ action, voiceId, atMs: ++atMs, detail: {} }, by);
-      return rows.change(voiceId, () => ({ row: voiceRow(voiceId, status, atMs), entry }));
+      return rows.change(voiceId, () => ({
+        row: voiceRow(voiceId, { status, createdAtMs: atMs, updatedAtMs: atMs }),
+        entry,
+      }));
     };
     await note('of-root', 'create', `key:${root}`);
     await note('of-root', 'update', `key:${ofPerson}`);
@@ -88,7 +85,7 @@ function voiceOwnerConformance(name: string, open: () => Promise<RowStore>): voi
       ['hidden', 'private', null],
     ] as const;
     for (const [i, [voiceId, access, ownerId]] of voices.entries()) {
-      const row = { ...voiceRow(voiceId, 'ready', 1), access, ownerId, revision: i + 1 };
+      const row = { ...voiceRow(voiceId), access, ownerId, revision: i + 1 };
       const names = Object.keys(row).map((key) => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
       const values = names.map((_, j) => `$${j + 1}`);
       await store.query(`insert into voices (${names}) values (${values})`, ...Object.values(row));

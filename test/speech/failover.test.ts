@@ -1,10 +1,10 @@
 // Tests one voice with two engines: the second engine is used only if the first fails before any audio was sent.
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { noTexts } from '../../src/library/voices/voice-rows.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { openTone } from '../engines/tone-engine.ts';
 import { collect, sentence, speechOf } from './open-speech.ts';
+import { storedVoice } from './stored-voice.ts';
 
 const lost = new Failure('engine_unavailable', { retryAfterSeconds: 0 }, new Error('gone'));
 
@@ -13,11 +13,8 @@ function openPair(asked: Partial<StoredVoice> = {}) {
   const second = openTone({ name: 'second', sampleRateHz: 24_000 });
   for (const tone of [first, second]) onTestFinished(() => tone.close());
   const ending = new AbortController();
-  const ada: StoredVoice = {
-    ...noTexts,
-    ...{ voiceId: 'ada', name: 'Ada', description: '', kind: 'stock', status: 'ready', languageCodes: ['en', 'de'] },
-    ...{ labels: {}, version: '1', consent: undefined, createdAt: new Date(), updatedAt: new Date() },
-    ...{ ownerId: undefined, access: 'everyone', lexiconIds: [] },
+  const ada = storedVoice({
+    languageCodes: ['en', 'de'],
     bindings: [
       { engine: 'absent', speakerId: 'nobody' },
       { engine: 'first', speakerId: 'first-low' },
@@ -25,7 +22,7 @@ function openPair(asked: Partial<StoredVoice> = {}) {
     ],
     ended: ending.signal,
     ...asked,
-  };
+  });
   const { voices, speech, stream: streamOf } = speechOf([first, second], { stored: new StoredVoices([ada]) });
   const stream = (fields: object = {}) => streamOf({ voice_id: 'ada', text: 'One two three.', ...fields });
   const restMs = () => speech.restMs(voices.find('first-low').bindings[0]!);

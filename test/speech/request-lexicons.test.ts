@@ -1,18 +1,18 @@
 // Tests lexicons of requests and of voices, through `streamSpeech` with the tone engine: which are used, what is
 // charged, which ids are refused, and their part in the cache key.
 import { expect, test } from 'vitest';
-import { noTexts } from '../../src/library/voices/voice-rows.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { atOnce } from '../../src/platform/runtime/steps.ts';
 import { bestCasting } from '../../src/speech/cast.ts';
 import { LiveText } from '../../src/speech/live-text.ts';
 import { createPlan } from '../../src/speech/plan.ts';
 import type { SpeechEvent } from '../../src/speech/speech-events.ts';
-import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
+import { StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { type KeptLexicon, keepLexicons } from './kept-lexicons.ts';
 import { collect, openSpeech } from './open-speech.ts';
 import { parseLiveStart, parseSpeechRequest } from './parse-request.ts';
+import { storedVoice } from './stored-voice.ts';
 
 const aws: KeptLexicon = { entries: [{ grapheme: 'AWS', alias: 'Amazon Web Services' }] };
 const other: KeptLexicon = {
@@ -22,29 +22,14 @@ const other: KeptLexicon = {
   ],
 };
 
-const boundVoice = (lexiconIds: readonly string[]): StoredVoice => ({
-  ...noTexts,
-  voiceId: 'bound',
-  name: 'Bound',
-  description: '',
-  kind: 'stock',
-  status: 'ready',
-  languageCodes: ['en'],
-  labels: {},
-  version: '1',
-  bindings: [{ engine: 'tone', speakerId: 'tone-high' }],
-  consent: undefined,
-  ownerId: undefined,
-  access: 'everyone',
-  lexiconIds,
-  createdAt: new Date(0),
-  updatedAt: new Date(0),
-  ended: new AbortController().signal,
-});
+/** A stored voice with these lexicons. */
+const storedWith = (lexiconIds: readonly string[]) =>
+  new StoredVoices([
+    storedVoice({ voiceId: 'bound', bindings: [{ engine: 'tone', speakerId: 'tone-high' }], lexiconIds }),
+  ]);
 
 function open(kept: Record<string, KeptLexicon>, boundIds: readonly string[] = []) {
-  const stored = [boundVoice(boundIds)];
-  return openSpeech({}, { lexicons: keepLexicons(kept), stored: new StoredVoices(stored) });
+  return openSpeech({}, { lexicons: keepLexicons(kept), stored: storedWith(boundIds) });
 }
 
 const warningsOf = (events: readonly SpeechEvent[]) =>
@@ -139,8 +124,7 @@ test('the cache key has the content of the lexicons, and not their ids', async (
     lexicon_ids: readonly string[],
     boundIds: readonly string[] = [],
   ) => {
-    const stored = [boundVoice(boundIds)];
-    const voices = createVoices([tone], { stored: new StoredVoices(stored) });
+    const voices = createVoices([tone], { stored: storedWith(boundIds) });
     const request = parseSpeechRequest({ voice_id: 'bound', text: 'AWS.', lexicon_ids });
     const caller = { callerId: 'test', accountId: 'test' };
     return (await createPlan(request, caller, { voices, lexicons: keepLexicons(kept) })).keyOf();

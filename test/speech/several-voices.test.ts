@@ -2,11 +2,11 @@
 // and fallback to the next engine.
 import { expect, onTestFinished, test } from 'vitest';
 import type { Caller } from '../../src/accounts/keys/caller.ts';
-import { noTexts } from '../../src/library/voices/voice-rows.ts';
 import { Failure } from '../../src/platform/errors.ts';
 import { type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { openTone, type ToneOptions } from '../engines/tone-engine.ts';
 import { collect, joined, samplesOf, speechOf } from './open-speech.ts';
+import { storedVoice } from './stored-voice.ts';
 
 function open(kept: readonly StoredVoice[] = [], other: ToneOptions = {}, first: ToneOptions = {}) {
   const tone = openTone({ sampleRateHz: 16_000, ...first });
@@ -20,29 +20,10 @@ function open(kept: readonly StoredVoice[] = [], other: ToneOptions = {}, first:
   return { tone, bell, stream };
 }
 
-const storedVoice = (more: Partial<StoredVoice>): StoredVoice => ({
-  ...noTexts,
-  voiceId: 'choir',
-  name: 'Choir',
-  description: '',
-  kind: 'stock',
-  status: 'ready',
-  languageCodes: ['en'],
-  labels: {},
-  version: '1',
-  bindings: [
-    { engine: 'bell', speakerId: 'bell-high' },
-    { engine: 'tone', speakerId: 'tone-high' },
-  ],
-  consent: undefined,
-  ownerId: undefined,
-  access: 'everyone',
-  lexiconIds: [],
-  createdAt: new Date(0),
-  updatedAt: new Date(0),
-  ended: new AbortController().signal,
-  ...more,
-});
+const choir = (more: Partial<StoredVoice> = {}) => {
+  const bindings = ['bell', 'tone'].map((engine) => ({ engine, speakerId: `${engine}-high` }));
+  return storedVoice({ voiceId: 'choir', bindings, ...more });
+};
 
 const dialogue = 'One two. <voice name="bell-high">Three four.</voice> Five, <voice name="bell-low">six</voice> seven.';
 
@@ -82,7 +63,7 @@ test('a key speaks with the voices that it may use, and with no other', async ()
 test('a private voice of another account does not exist, and one that is not ready says so', async () => {
   const body = '<voice name="choir">One.</voice>';
   const reasonOf = async (more: Partial<StoredVoice>) => {
-    const failure = await collect(open([storedVoice(more)]).stream(body, { callerId: 'x', accountId: 'mine' })).catch(
+    const failure = await collect(open([choir(more)]).stream(body, { callerId: 'x', accountId: 'mine' })).catch(
       (e) => e,
     );
     return failure instanceof Failure ? failure.reason : 'none';
@@ -93,7 +74,7 @@ test('a private voice of another account does not exist, and one that is not rea
 });
 
 test('where the engine of a second voice fails before any sound, the next one of that voice takes over', async () => {
-  const { tone, bell, stream } = open([storedVoice({})], { trouble: { failsAfterSegments: 0 } });
+  const { tone, bell, stream } = open([choir()], { trouble: { failsAfterSegments: 0 } });
   const events = await collect(stream('<voice name="choir">One.</voice> Two.'));
   expect(events[0]).toMatchObject({ warnings: ['fallback_engine'] });
   expect(bell.counts.failed).toBeGreaterThan(0);
@@ -102,7 +83,7 @@ test('where the engine of a second voice fails before any sound, the next one of
 
 test('speech ends when one of its voices may not be heard any more', async () => {
   const ending = new AbortController();
-  const { stream } = open([storedVoice({ ended: ending.signal })], {}, { trouble: { pieceDelayMs: 20 } });
+  const { stream } = open([choir({ ended: ending.signal })], {}, { trouble: { pieceDelayMs: 20 } });
   const reading = collect(stream('One two three four five six. <voice name="choir">Seven.</voice>'));
   ending.abort(new Failure('voice_not_ready'));
   await expect(reading).rejects.toMatchObject({ reason: 'voice_not_ready' });

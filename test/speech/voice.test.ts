@@ -1,19 +1,14 @@
 // Tests lists of voices: unique ids, order, aliases and languages.
 import { expect, test } from 'vitest';
 import type { Engine, Voice } from '../../src/engines/engine.ts';
-import { noTexts } from '../../src/library/voices/voice-rows.ts';
 import { isSpokenBy } from '../../src/platform/language-code.ts';
-import { ofEveryone, type StoredVoice, StoredVoices } from '../../src/speech/stored-voices.ts';
+import { ofEveryone, StoredVoices } from '../../src/speech/stored-voices.ts';
 import { createVoices, type OfferedVoice } from '../../src/speech/voice.ts';
 import { openTone } from '../engines/tone-engine.ts';
+import { storedVoice } from './stored-voice.ts';
 
-const keptVoice = (voiceId: string): StoredVoice => ({
-  ...noTexts,
-  ...{ voiceId, name: voiceId, description: '', kind: 'stock', status: 'ready', languageCodes: ['en'], labels: {} },
-  ...{ version: '1', consent: undefined, createdAt: new Date(), updatedAt: new Date() },
-  ...{ ownerId: undefined, access: 'everyone', lexiconIds: [], ended: new AbortController().signal },
-  bindings: [{ engine: 'tone', speakerId: 'tone-low' }],
-});
+const keptVoice = (voiceId: string) =>
+  storedVoice({ voiceId, name: voiceId, bindings: [{ engine: 'tone', speakerId: 'tone-low' }] });
 
 test('a voice is found with its engine, and an unknown one is a failure', () => {
   const tone = openTone();

@@ -8,11 +8,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { operator, toRecordEntry } from '../../../src/accounts/keys/caller.ts';
 import { findLibrary } from '../../../src/engines/sherpa-onnx/sherpa-library.ts';
 import { createVault } from '../../../src/library/voices/clone-vault.ts';
-import { createVoiceRows, noTexts, type SealedClone } from '../../../src/library/voices/voice-rows.ts';
+import { createVoiceRows, type SealedClone } from '../../../src/library/voices/voice-rows.ts';
 import { readSecretFile } from '../../../src/platform/store/secret-file.ts';
 import { openSqlite } from '../../../src/platform/store/sqlite.ts';
 import { dominantFrequencyHz } from '../../audio/measure-tone.ts';
 import { hummed, makeTinySupertonic } from '../../engines/tiny-supertonic.ts';
+import { voiceRow } from '../../library/voices/voice-row.ts';
 import { newFolder } from '../../new-folder.ts';
 import { type Ended, runSonant } from './sonant-program.ts';
 
@@ -27,22 +28,13 @@ const inStore = async (work: (store: Awaited<ReturnType<typeof openSqlite>>) => 
 const storeClone = (voiceId: string, clones: SealedClone[] = []) =>
   inStore((store) =>
     createVoiceRows(store).change(voiceId, () => ({
-      row: {
-        ...noTexts,
-        ...{ voiceId, name: 'Ada', description: '', kind: 'cloned', status: 'ready', version: 1, labels: '{}' },
-        ...{ languageCodes: 'en', bindings: '[]', consent: '{"givenAtMs":1}', createdAtMs: 1, updatedAtMs: 1 },
-        ...{ ownerId: 'key_1', access: 'private', lexiconIds: null },
-      },
+      row: voiceRow(voiceId, {
+        ...{ name: 'Ada', kind: 'cloned', consent: '{"givenAtMs":1}', ownerId: 'key_1', access: 'private' },
+      }),
       entry: toRecordEntry({ action: 'clone', voiceId, atMs: 1, detail: {} }, operator),
       clones,
     })),
   );
-
-const bound = {
-  ...{ name: 'Reader', description: '', kind: 'stock' as const, status: 'ready' as const, version: 1, labels: '{}' },
-  ...{ languageCodes: 'en', bindings: '[{"engine":"flite","speakerId":"clara"}]', consent: null },
-  ...{ createdAtMs: 1, updatedAtMs: 1, ownerId: 'key_2', access: 'everyone' as const, lexiconIds: null },
-};
 
 test('a voice is exported, disabled, deleted and described though its engine is broken', async () => {
   await storeClone('ada');
@@ -65,11 +57,7 @@ test('whose a stored voice is and who may use it is listed, set, exported and im
   expect(await listed()).toMatchObject({ first: 'arthur', joy: { owner: 'key_1', access: 'everyone' } });
   await inStore((store) =>
     createVoiceRows(store).change('reader', () => ({
-      row: {
-        ...noTexts,
-        ...bound,
-        voiceId: 'reader',
-      },
+      row: voiceRow('reader', { bindings: '[{"engine":"flite","speakerId":"clara"}]', ownerId: 'key_2' }),
       entry: toRecordEntry({ action: 'create', voiceId: 'reader', atMs: 1, detail: {} }, operator),
     })),
   );

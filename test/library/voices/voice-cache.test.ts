@@ -5,9 +5,10 @@ import { operator, toRecordEntry } from '../../../src/accounts/keys/caller.ts';
 import { createVault } from '../../../src/library/voices/clone-vault.ts';
 import { openVoiceCache } from '../../../src/library/voices/voice-cache.ts';
 import type { VoiceRecordEntry } from '../../../src/library/voices/voice-rows.ts';
-import { createVoiceRows, noTexts, type VoiceRow, type VoiceRows } from '../../../src/library/voices/voice-rows.ts';
+import { createVoiceRows, type VoiceRow, type VoiceRows } from '../../../src/library/voices/voice-rows.ts';
 import { ofEveryone, type StoredVoices } from '../../../src/speech/stored-voices.ts';
 import { openSqliteInFolder } from '../../platform/store/open-test-store.ts';
+import { voiceRow } from './voice-row.ts';
 
 const vault = createVault(async () => 'a master key of thirty-two chars.');
 let rows: VoiceRows;
@@ -27,13 +28,8 @@ const open = async () => {
   return voiceCache;
 };
 const listOf = ({ stored }: { stored: StoredVoices }) => [...stored.all.values()];
-const toRow = (more: Partial<VoiceRow>) => ({
-  ...noTexts,
-  ...{ voiceId: 'ada', name: 'Ada', description: '', kind: 'cloned' as const, status: 'ready' as const, version: 1 },
-  ...{ languageCodes: 'en', labels: '{}', bindings: '[]', consent: null, createdAtMs: 1, updatedAtMs: Date.now() },
-  ...{ ownerId: null, access: 'everyone' as const, lexiconIds: null },
-  ...more,
-});
+const toRow = (more: Partial<VoiceRow>) =>
+  voiceRow('ada', { name: 'Ada', kind: 'cloned', updatedAtMs: Date.now(), ...more });
 const put = (more: Partial<VoiceRow>, version = 1, action: VoiceRecordEntry['action'] = 'update') => {
   const row = toRow({ version, ...more });
   const entry = toRecordEntry({ action, voiceId: 'ada', atMs: row.updatedAtMs, detail: {} }, operator);

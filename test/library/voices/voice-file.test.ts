@@ -4,8 +4,9 @@ import { beforeEach, expect, test } from 'vitest';
 import { operator, toRecordEntry } from '../../../src/accounts/keys/caller.ts';
 import { createVault } from '../../../src/library/voices/clone-vault.ts';
 import { exportVoice, importVoiceFile } from '../../../src/library/voices/voice-file.ts';
-import { createVoiceRows, noTexts, type VoiceRows } from '../../../src/library/voices/voice-rows.ts';
+import { createVoiceRows, type VoiceRows } from '../../../src/library/voices/voice-rows.ts';
 import { openSqliteInFolder } from '../../platform/store/open-test-store.ts';
+import { voiceRow } from './voice-row.ts';
 
 const vault = createVault(async () => 'a master key of thirty-two chars.');
 const part = { voice_id: 'x', weight: 0 };
@@ -27,16 +28,15 @@ beforeEach(async () => {
     confirmedBy: 'key:key_1',
   };
   await here.change('ada', () => ({
-    row: {
-      ...noTexts,
-      ...{ voiceId: 'ada', name: 'Ada', description: 'Calm.', kind: 'cloned', status: 'ready', version: 3 },
+    row: voiceRow('ada', {
+      ...{ name: 'Ada', description: 'Calm.', kind: 'cloned', version: 3, updatedAtMs: 2 },
       ...{ languageCodes: 'en-US de', labels: '{"mood":"calm"}', consent: JSON.stringify(consent) },
       bindings: JSON.stringify([
         { engine: 'a', cloneId: 'cln_ada', gainDb: 2.5, languageCodes: ['en-US'] },
         { engine: 'b', speakerId: 'x' },
       ]),
-      ...{ createdAtMs: 1, updatedAtMs: 2, ownerId: 'key_1', access: 'private', lexiconIds: 'lex_1B lex_0A' },
-    },
+      ...{ ownerId: 'key_1', access: 'private', lexiconIds: 'lex_1B lex_0A' },
+    }),
     entry: toRecordEntry({ action: 'clone', voiceId: 'ada', atMs: 1, detail: {} }, operator),
     clones: [{ cloneId: 'cln_ada', sealed }],
   }));

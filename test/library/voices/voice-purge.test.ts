@@ -7,8 +7,10 @@ import { createJobRows } from '../../../src/clips/jobs/job-rows.ts';
 import type { ClipStore } from '../../../src/clips/stores/clip-store.ts';
 import { createVault } from '../../../src/library/voices/clone-vault.ts';
 import { openVoiceCache } from '../../../src/library/voices/voice-cache.ts';
-import { createVoiceRows, noTexts, type VoiceRow } from '../../../src/library/voices/voice-rows.ts';
+import { createVoiceRows, type VoiceRow } from '../../../src/library/voices/voice-rows.ts';
 import { openSqliteInFolder } from '../../platform/store/open-test-store.ts';
+import { clipRow } from '../../platform/store/stored-clip.ts';
+import { voiceRow } from './voice-row.ts';
 
 const vault = createVault(async () => 'a master key of thirty-two chars.');
 
@@ -38,20 +40,13 @@ async function openStuck() {
   };
   const put = (voiceId: string, status: VoiceRow['status']) =>
     rows.change(voiceId, () => ({
-      row: {
-        ...noTexts,
-        ...{ voiceId, name: voiceId, description: '', kind: 'cloned', status, version: 1, languageCodes: 'en' },
-        ...{ labels: '{}', bindings: '[]', consent: null, createdAtMs: 1, updatedAtMs: Date.now(), ownerId: null },
-        ...{ access: 'everyone', lexiconIds: null },
-      },
+      row: voiceRow(voiceId, { kind: 'cloned', status, updatedAtMs: Date.now() }),
       entry: toRecordEntry({ action: 'update', voiceId, atMs: 1, detail: {} }, operator),
     }));
   const addClip = (clipId: string, voiceId: string, expiresAtMs = Date.now() + 3_600_000) =>
-    index.add({
-      ...{ clipId, voiceId, voiceName: voiceId, ownerId: 'key', accountId: 'key', cacheKey: null, format: 'wav' },
-      ...{ byteCount: 1, seconds: 1, chars: 1, sampleRateHz: 24_000, warnings: '', createdAtMs: 1, usedAtMs: null },
-      ...{ expiresAtMs, otherVoiceIds: null, deletedAtMs: null, fingerprint: null, origin: null, speechCheck: null },
-    });
+    index.add(
+      clipRow({ clipId, voiceId, ownerId: 'key', accountId: 'key', byteCount: 1, createdAtMs: 1, expiresAtMs }),
+    );
   const areAlive = () => Promise.all(['aud_ada', 'aud_bob'].map((clipId) => index.isAlive(clipId)));
   return { store, put, addClip, areAlive, open, stuck, trouble, removed, faults, sweeps: () => sweeps };
 }
