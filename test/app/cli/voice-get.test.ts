@@ -332,7 +332,9 @@ test('the program fetches over HTTPS through the proxy and with the certificates
   await using proxy = await openConnectProxy(mirror.url);
   const env = { ...(await settingsFor([row], 'https://localhost:9')), HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` };
   const refused = await runSonant(place, ['voice', 'get', 'amy', '--json'], '', env);
-  expect(refused).toMatchObject({ code: 1, err: expect.stringContaining('self-signed certificate') });
+  const told = /^sonant: \S*localhost:9\/\S+ cannot be fetched: .*self-signed certificate.*$/s;
+  expect(refused).toMatchObject({ code: 1, err: expect.stringMatching(told) });
+  expect([refused.err.includes('trying again'), mirror.requests]).toEqual([false, []]);
   const certificates = join(place, 'ca.pem');
   await writeFile(certificates, testCertificate.cert);
   const trusting = { ...env, NODE_EXTRA_CA_CERTS: certificates };

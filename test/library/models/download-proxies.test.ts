@@ -3,14 +3,13 @@ import { rm } from 'node:fs/promises';
 import { createServer, request as httpRequest } from 'node:http';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Retry } from '../../../src/library/models/download.ts';
 import { listen } from '../../free-port.ts';
 import { testCertificate } from '../../transports/rpc/test-certificate.ts';
 import { type ConnectProxy, openConnectProxy } from './connect-proxy.ts';
 import { cutAfter } from './model-mirror.ts';
 import { openDownloads } from './open-downloads.ts';
 
-const { here, fetchIt, there, expectWhole } = openDownloads();
+const { here, fetchIt, expectWhole } = openDownloads();
 
 test('the proxy that the environment names is used, but not where NO_PROXY excepts it', async () => {
   const asked: string[] = [];
@@ -68,15 +67,6 @@ describe('over HTTPS, through a proxy that leads tunnels', () => {
     const credentials = Buffer.from('user:word').toString('base64');
     expect(new Set(proxy.asked)).toEqual(new Set([`localhost:9 Basic ${credentials}`]));
     await expectWhole();
-  });
-
-  test('a source with a certificate that is not trusted is refused at once', async () => {
-    const retries: Retry[] = [];
-    await expect(fetchIt({ url, onRetry: (retry) => retries.push(retry) })).rejects.toMatchObject({
-      reason: 'engine_unavailable',
-      message: expect.stringMatching(/localhost:9\/file cannot be fetched: .*self-signed certificate/),
-    });
-    expect([retries, here.mirror.requests, await there()]).toEqual([[], [], []]);
   });
 
   test('a proxy that refuses is told, and goes round where NO_PROXY says so', async () => {
