@@ -34,8 +34,8 @@ const openSingleFlight = (leaseMs = 2_000) => {
   return createSingleFlight(createFlightLock({ rows, listen: rows.listen.bind(rows), leaseMs }));
 };
 
-/** Several replicas with one engine, one store and one index. */
-async function openReplicas(count: number) {
+/** Two replicas with one engine, one store and one index. */
+async function openReplicas() {
   const folder = mkdtempSync(join(tmpdir(), 'sonant-flights-'));
   const tone = openTone();
   const store = await openSqlite(join(folder, 'rows.db'));
@@ -58,7 +58,7 @@ async function openReplicas(count: number) {
     const room = createClipRoom({ clips, index, limits: { bytesMax: 0, accountBytesMax: 0 }, onFault });
     return { speech, delivery: createDelivery({ speech, clips, index, room, links, onFault }, flights) };
   };
-  const deliveries = await Promise.all(Array.from({ length: count }, openDelivery));
+  const deliveries = await Promise.all([openDelivery(), openDelivery()]);
   const request = parseSpeechRequest({ voice_id: 'tone-low', text: 'One two three.', sample_rate: 24000 });
   const ada = { callerId: 'ada', accountId: 'ada' };
   const deliver = async (replica: number, signal = never) => {
@@ -71,17 +71,8 @@ async function openReplicas(count: number) {
 }
 
 describe.skipIf(!server)('replicas on one PostgreSQL', () => {
-  test('100 identical requests at 4 replicas make one synthesis, and all are answered with it', async () => {
-    const { tone, deliver } = await openReplicas(4);
-    const all = await Promise.all(Array.from({ length: 100 }, (_, i) => deliver(i % 4)));
-    expect(tone.counts.begun).toBe(1);
-    expect(new Set(all.map(({ audioId }) => audioId)).size).toBe(1);
-    // The 75 requests at the other replicas were answered with stored audio.
-    expect(all.filter(({ cached }) => !cached)).toHaveLength(25);
-  });
-
   test('where it fails at one replica, another tries; where all leave one, another takes over', async () => {
-    const { tone, deliver } = await openReplicas(2);
+    const { tone, deliver } = await openReplicas();
     tone.trouble = { hangsAfterPieces: 1 };
     const leaving = new AbortController();
     const left = deliver(0, leaving.signal).catch((error) => error.message);
