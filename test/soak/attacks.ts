@@ -1,7 +1,7 @@
 // Attacks the real service in several ways, one after the other, beside an honest caller on both HTTP and gRPC. Each
 // attack becomes a row of a table, with the waits of honest callers and the memory at its peak and a minute later.
 // ATTACK_SECONDS and RECOVERY_SECONDS set the duration of an attack and the time until memory is measured again.
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { synthesizePath } from '../transports/rpc/raw-grpc.ts';
-import { makeUsualKey } from './besieged-service.ts';
 import { cpuMsOf, makeKey, medianAndWorst, mib, openService, rssOf, type Service, watchRss } from './open-service.ts';
 import type { Raw } from './raw-connection.ts';
 
@@ -32,7 +31,8 @@ export interface Attacked {
   attackersKey: string;
   /** A key of another account, with the usual limits and scopes. */
   usualKey: string;
-  attack(name: string, act: Attack, grownBytesMax?: number): Promise<void>;
+  /** At most `refusedMax` honest requests may be refused. */
+  attack(name: string, act: Attack, grownBytesMax?: number, refusedMax?: number): Promise<void>;
   /** Requires that every honest request was finally served; prints the table. */
   end(): Promise<void>;
 }
@@ -48,7 +48,7 @@ export async function openAttacked(settings: Readonly<Record<string, string>> = 
     service,
     attackersKey,
     usualKey,
-    async attack(name, act, grownBytesMax = grownBytesMaxUsual) {
+    async attack(name, act, grownBytesMax = grownBytesMaxUsual, refusedMax = Infinity) {
       const [before, cpuMs, mostRss] = [rssOf(service), cpuMsOf(service), watchRss(service)];
       const since = honest.times.length;
       const start = performance.now();
@@ -65,6 +65,7 @@ export async function openAttacked(settings: Readonly<Record<string, string>> = 
       expect(service.isUp()).toBe(true);
       expect(servedMeanwhile, 'others are served meanwhile').toBeGreaterThan(0);
       expect(most - before).toBeLessThan(grownBytesMax);
+      expect(refused).toBeLessThanOrEqual(refusedMax);
       await sleep(recoveryMs);
       expect(service.said()).not.toContain('internal_error');
       const waits = `${servedMeanwhile} pairs, median ${median.toFixed(0)} ms, worst ${worst.toFixed(0)} ms, ${refused} refusals`;
@@ -93,8 +94,16 @@ export async function openAttacked(settings: Readonly<Record<string, string>> = 
   };
 }
 
+/** A key with the usual limits. */
+export function makeUsualKey({ dataDir }: Service): string {
+  const main = join(import.meta.dirname, '../../src/sonant.js');
+  const env = { PATH: process.env.PATH, SONANT_DATA_DIR: dataDir };
+  const made = execFileSync(process.execPath, [main, 'key', 'create', '--json'], { cwd: dataDir, env });
+  return JSON.parse(made.toString()).key;
+}
+
 /** A caller in its own process, which exits if anything is refused. */
-async function startHonest({ url, grpcPort, key }: Service) {
+export async function startHonest({ url, grpcPort, key }: Pick<Service, 'url' | 'grpcPort' | 'key'>) {
   const args = [join(import.meta.dirname, 'steady-caller.ts'), url, `127.0.0.1:${grpcPort}`, key];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const times: number[] = [];

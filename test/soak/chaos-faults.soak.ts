@@ -2,12 +2,12 @@
 // with a client that knows the right answers. Nothing acknowledged is lost, no audio is wrong, and nobody waits
 // forever. The results for clients are printed as rows of a table.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Fault as S3Fault } from '../clips/stores/fault-proxy.ts';
+import { afterAll, expect, test } from 'vitest';
 import type { Call } from './checking-client.ts';
 import { type Kind, kinds } from './checking-client.ts';
+import { type Fault, faultsOf } from './fault-cycle.ts';
 import { startLoad, tallyOf, wrongOf } from './load.ts';
-import { type CheckedInstallation, openCheckedInstallation } from './open-checked-installation.ts';
+import { openCheckedInstallation } from './open-checked-installation.ts';
 import { startAgain } from './open-installation.ts';
 
 interface FaultReport {
@@ -55,101 +55,45 @@ const recoveryMs = 6_000;
 /** Allowance for a busy machine. */
 const busyMs = 30_000;
 
-interface Fault {
-  name: string;
-  begin(): unknown;
-  lastsMs: number;
-  end(): unknown;
-  /** Longest wait of a client, according to docs/. */
-  waitMsMax: number;
-  callers?: readonly Kind[];
-}
+const installation = await openCheckedInstallation(3);
+afterAll(() => installation.close());
 
-let installation: CheckedInstallation;
-beforeAll(async () => {
-  installation = await openCheckedInstallation(3);
-}, 180_000);
-afterAll(() => installation?.close());
-
-const postgresMsMax = 8_000;
-const s3MsMax = 30_000;
+const { postgres, s3, wires } = installation;
 const manyStreams: readonly Kind[] = ['grpc stream', 'grpc stream', ...kinds];
-const always = (fault: S3Fault) => () => {
-  installation.s3.faultOf = () => fault;
-};
-const s3IsWell = () => {
-  installation.s3.faultOf = () => undefined;
-};
-
-const wires = ['postgres', 's3'] as const;
-const waitMsMaxOf = { postgres: postgresMsMax, s3: s3MsMax };
-const cuts: Fault[] = wires.flatMap((wire) => [
-  {
-    name: `the network to ${wire} resets`,
-    begin: () => installation.wires[wire].reset(),
-    lastsMs: 5_000,
-    end: () => installation.wires[wire].heal(),
-    waitMsMax: waitMsMaxOf[wire],
-  },
-  {
-    name: `the network to ${wire} is silent`,
-    begin: () => installation.wires[wire].silence(),
-    lastsMs: wire === 's3' ? 20_000 : 10_000,
-    end: () => installation.wires[wire].heal(),
-    waitMsMax: waitMsMaxOf[wire],
-  },
-]);
-
 const faults: Fault[] = [
-  { name: 'nothing is wrong', begin: () => {}, lastsMs: 15_000, end: () => {}, waitMsMax: 1_000 },
+  { name: 'nothing is wrong', begin: () => {}, lastsMs: 15_000, end: () => {} },
+  ...faultsOf(installation),
   {
-    name: 'a replica of three is killed (kill -9)',
-    begin: () => installation.replicas[0]!.end('SIGKILL'),
-    lastsMs: 4_000,
-    end: () => installation.replicas[0]!.start(),
-    waitMsMax: 5_000,
-    callers: manyStreams,
+    ...{ name: 'PostgreSQL is restarted (fast)', lastsMs: 0 },
+    begin: () => postgres.kill('SIGINT'),
+    end: () => startAgain(postgres),
   },
   {
-    name: 'PostgreSQL is restarted (fast)',
-    begin: () => installation.postgres.kill('SIGINT'),
-    lastsMs: 0,
-    end: () => startAgain(installation.postgres),
-    waitMsMax: postgresMsMax,
+    ...{ name: 'S3 is slow (0.2 s a piece of 64 KiB)', lastsMs: 10_000 },
+    begin: () => Object.assign(s3, { faultOf: () => ({ kind: 'slow', pauseMs: 200 }) }),
+    end: () => Object.assign(s3, { faultOf: () => undefined }),
   },
   {
-    name: 'PostgreSQL is killed (kill -9)',
-    begin: () => installation.postgres.kill('SIGKILL'),
-    lastsMs: 5_000,
-    end: () => startAgain(installation.postgres),
-    waitMsMax: postgresMsMax,
+    ...{ name: 'S3 is full (its quota)', lastsMs: 8_000 },
+    begin: () => s3.limitObjects(1),
+    end: () => s3.limitObjects(-1),
   },
   {
-    name: 'S3 is slow (0.2 s a piece of 64 KiB)',
-    begin: always({ kind: 'slow', pauseMs: 200 }),
-    lastsMs: 10_000,
-    end: s3IsWell,
-    waitMsMax: s3MsMax,
+    ...{ name: 'the network to s3: silence', lastsMs: 20_000 },
+    begin: () => wires.s3.silence(),
+    end: () => wires.s3.heal(),
   },
-  {
-    name: 'S3 answers 503',
-    begin: always({ kind: 'answer', status: 503, code: 'ServiceUnavailable' }),
-    lastsMs: 10_000,
-    end: s3IsWell,
-    waitMsMax: s3MsMax,
-  },
-  {
-    name: 'S3 is full (its quota)',
-    begin: () => installation.s3.limitObjects(1),
-    lastsMs: 8_000,
-    end: () => installation.s3.limitObjects(-1),
-    waitMsMax: s3MsMax,
-  },
-  ...cuts,
 ].filter(({ name }) => name.includes(FAULTS));
 
-test.each(faults)('$name', async ({ name, begin, lastsMs, end, waitMsMax, callers }) => {
-  const load = startLoad(installation.client, callers);
+/** Longest wait of a client, according to docs/. */
+function waitMsMaxOf(name: string): number {
+  if (/s3/i.test(name)) return 30_000;
+  if (/postgres/i.test(name)) return 8_000;
+  return name.includes('replica') ? 5_000 : 1_000;
+}
+
+test.each(faults)('$name', async ({ name, begin, lastsMs, end }) => {
+  const load = startLoad(installation.client, name.includes('replica') ? manyStreams : undefined);
   await sleep(calmMs);
   const beganMs = performance.now();
   await begin();
@@ -160,7 +104,7 @@ test.each(faults)('$name', async ({ name, begin, lastsMs, end, waitMsMax, caller
   const report = { calls: await load.stop(), beganMs, endedMs };
   console.log(toRow(name, report));
   expect(wrongOf(report.calls)).toEqual([]);
-  expect(longestSilenceMs(report), 'nobody hangs').toBeLessThan(waitMsMax + busyMs);
+  expect(longestSilenceMs(report), 'nobody hangs').toBeLessThan(waitMsMaxOf(name) + busyMs);
   for (const kind of kinds) expect((await installation.client.call(kind)).outcome, `${kind} afterwards`).toBe('ok');
 });
 

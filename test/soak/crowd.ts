@@ -9,9 +9,22 @@ import { ServerReflectionRequestSchema } from '../../gen/grpc/reflection/v1/refl
 import { HealthCheckRequestSchema } from '../../gen/health/v1/health_pb.ts';
 import { StreamSpeechRequestSchema } from '../../gen/sonant/v1/speech_pb.ts';
 import { envelope, streamPath } from '../transports/rpc/raw-grpc.ts';
-import type { CrowdTask } from './besieged-service.ts';
 import { chunksOf } from './long-text.ts';
 import { preface } from './raw-connection.ts';
+
+export interface CrowdTask {
+  kind: keyof typeof kinds;
+  connections: number;
+  /** Streams on each HTTP/2 connection. */
+  streams: number;
+  httpPort: number;
+  grpcPort: number;
+  /** Address of the connections. */
+  address: string;
+  key: string;
+  /** Path of a link. */
+  path: string;
+}
 
 const task: CrowdTask = JSON.parse(process.argv[2]!);
 const { kind, connections, streams, httpPort, grpcPort, address, key, path } = task;
@@ -83,7 +96,7 @@ const spoken = envelope(toBinary(StreamSpeechRequestSchema, create(StreamSpeechR
 const watchPath = '/grpc.health.v1.Health/Watch';
 const reflectionPath = '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo';
 
-const kinds: Readonly<Record<CrowdTask['kind'], () => Socket>> = {
+const kinds = {
   'watch over gRPC': () => openCalls(watchPath, 'application/grpc', [watch], true),
   'watch over Connect, HTTP/2': () => openCalls(watchPath, 'application/connect+proto', [watch], true),
   'watch over Connect, HTTP/1.1': () => openRequest(watchPath, 'application/connect+proto', watch),
@@ -105,7 +118,7 @@ const kinds: Readonly<Record<CrowdTask['kind'], () => Socket>> = {
     socket.write(preface);
     return socket;
   },
-};
+} satisfies Record<string, () => Socket>;
 
 function hold(): void {
   const socket = kinds[kind]();

@@ -17,7 +17,7 @@ export interface FaultWindow {
   apis?: readonly string[];
 }
 
-interface Fault extends Pick<FaultWindow, 'name' | 'apis'> {
+export interface Fault extends Pick<FaultWindow, 'name' | 'apis'> {
   lastsMs: number;
   graceMs?: number;
   begin(): unknown;
@@ -37,18 +37,11 @@ const calmMs = 30_000;
 /** The replica that is killed and restarted; the other replicas live as long as the soak. */
 export const killedReplica = 1;
 
-function faultsOf({ replicas, postgres, s3, wires }: Installation, { openai, google }: Engines): Fault[] {
+/** Faults of replicas and stores. */
+export function faultsOf({ replicas, postgres, s3, wires }: Installation): Fault[] {
   const killed = replicas[killedReplica]!;
-  const engine = (name: string, trouble: ServerTrouble): Fault => {
-    const usual = { ...openai.state.trouble };
-    return {
-      ...{ name: `the engine elsewhere ${name}`, lastsMs: 8_000, graceMs: engineGraceMs, apis: ['engine elsewhere'] },
-      begin: () => Object.assign(openai.state, { trouble: { ...usual, ...trouble } }),
-      end: () => Object.assign(openai.state, { trouble: usual }),
-    };
-  };
-  const cut = (wire: keyof typeof wires, how: 'reset' | 'silence'): Fault => ({
-    ...{ name: `the network to ${wire}: ${how}`, lastsMs: 6_000 },
+  const cut = (wire: keyof typeof wires, how: 'reset' | 'silence', lastsMs = 6_000): Fault => ({
+    ...{ name: `the network to ${wire}: ${how}`, lastsMs },
     begin: () => wires[wire][how](),
     end: () => wires[wire].heal(),
   });
@@ -59,26 +52,39 @@ function faultsOf({ replicas, postgres, s3, wires }: Installation, { openai, goo
       end: () => killed.start(),
     },
     {
-      ...{ name: 'PostgreSQL is killed (kill -9)', lastsMs: 4_000 },
+      ...{ name: 'PostgreSQL is killed (kill -9)', lastsMs: 5_000 },
       begin: () => postgres.kill('SIGKILL'),
       end: () => startAgain(postgres),
     },
-    engine('stalls in the middle', { stallAfterBytes: 20_000 }),
     {
-      ...{ name: 'S3 answers 503', lastsMs: 6_000 },
+      ...{ name: 'S3 answers 503', lastsMs: 10_000 },
       begin: () => Object.assign(s3, { faultOf: () => ({ kind: 'answer', status: 503, code: 'ServiceUnavailable' }) }),
       end: () => Object.assign(s3, { faultOf: () => undefined }),
     },
-    engine('breaks off', { cutAfterBytes: 20_000 }),
     {
       ...{ name: 'a replica is stopped (SIGTERM) and started', lastsMs: 0 },
       begin: () => killed.end('SIGTERM'),
       end: () => killed.start(),
     },
-    cut('postgres', 'silence'),
-    engine('answers 500', { failures: { count: 1e9, status: 500 } }),
+    cut('postgres', 'silence', 10_000),
     cut('s3', 'reset'),
     cut('postgres', 'reset'),
+  ];
+}
+
+function engineFaultsOf({ openai, google }: Engines): Fault[] {
+  const engine = (name: string, trouble: ServerTrouble): Fault => {
+    const usual = { ...openai.state.trouble };
+    return {
+      ...{ name: `the engine elsewhere ${name}`, lastsMs: 8_000, graceMs: engineGraceMs, apis: ['engine elsewhere'] },
+      begin: () => Object.assign(openai.state, { trouble: { ...usual, ...trouble } }),
+      end: () => Object.assign(openai.state, { trouble: usual }),
+    };
+  };
+  return [
+    engine('stalls in the middle', { stallAfterBytes: 20_000 }),
+    engine('breaks off', { cutAfterBytes: 20_000 }),
+    engine('answers 500', { failures: { count: 1e9, status: 500 } }),
     {
       ...{ name: 'Google is away', lastsMs: 8_000, graceMs: engineGraceMs, apis: ['clone'] },
       begin: () => Object.assign(google.state.trouble, { isDown: true }),
@@ -91,7 +97,7 @@ function faultsOf({ replicas, postgres, s3, wires }: Installation, { openai, goo
 export function startFaults(installation: Installation, engines: Engines) {
   const windows: FaultWindow[] = [];
   const stopping = new AbortController();
-  const faults = faultsOf(installation, engines);
+  const faults = [...faultsOf(installation), ...engineFaultsOf(engines)];
   const run = async () => {
     for (let n = 0; !stopping.signal.aborted; n++) {
       const { name, lastsMs, graceMs = usualGraceMs, apis, begin, end } = faults[n % faults.length]!;

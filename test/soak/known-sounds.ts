@@ -1,5 +1,6 @@
 // Provides texts for an installation under faults, and their exact audio, recorded while everything worked: the
 // embedded engine is deterministic.
+import { expect } from 'vitest';
 import { sentences } from '../sentences.ts';
 
 export interface KnownText {
@@ -49,6 +50,12 @@ export async function learnSounds(post: Post): Promise<KnownSounds> {
     long.push(await learn(chunks, format, true));
   }
   return { short, long };
+}
+
+/** The answer is one of these files. */
+export async function expectSound(answer: Response, sounds: readonly Buffer[], path: string): Promise<void> {
+  const heard = Buffer.from(await answer.arrayBuffer());
+  expect([answer.status, sounds.some((sound) => sound.equals(heard))], path).toEqual([200, true]);
 }
 
 /** Combines the audio of two versions of the service, because either version may answer a request. */

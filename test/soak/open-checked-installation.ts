@@ -1,7 +1,7 @@
 // Opens an installation and a client that knows the right answers, and checks the conditions that hold after any fault.
 import { expect } from 'vitest';
 import { type CheckingClient, openCheckingClient } from './checking-client.ts';
-import { type KnownSounds, learnSounds } from './known-sounds.ts';
+import { expectSound, type KnownSounds, learnSounds } from './known-sounds.ts';
 import { type Installation, type InstallationOptions, openInstallation } from './open-installation.ts';
 
 export interface CheckedInstallation extends Installation {
@@ -37,15 +37,7 @@ export async function openCheckedInstallation(
     ...{ key, sounds, client },
     async checkAcknowledged() {
       const { links, keys, requests, chars } = client.acknowledged;
-      for (const { path, sounds } of links) {
-        const answer = await get(path, key);
-        expect(answer.status, path).toBe(200);
-        const heard = Buffer.from(await answer.arrayBuffer());
-        expect(
-          sounds.some((sound) => sound.equals(heard)),
-          path,
-        ).toBe(true);
-      }
+      for (const { path, sounds } of links) await expectSound(await get(path, key), sounds, path);
       for (const own of keys) expect((await get('/api/voices', own)).status).toBe(200);
       const usage = await get('/api/usage', key);
       const { total } = (await usage.json()) as { total: { requests: number; characters: number } };

@@ -1,12 +1,10 @@
 // Tests 1000 slow readers and 1000 slow writers of one account beside the calls of another account. Prints the waits of
 // the other account before the attack, while it connects, and during it, and the memory of the service, all in one run.
 // SLOW_SECONDS sets the duration of the parts.
-import { spawn } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { makeUsualKey } from './besieged-service.ts';
+import { makeUsualKey, startHonest } from './attacks.ts';
 import { textOf } from './long-text.ts';
 import { makeKey, mib, openService, rssOf, watchRss } from './open-service.ts';
 
@@ -23,36 +21,18 @@ test('slow readers and slow writers of one account', { timeout: 10 * partMs + 60
   const service = await openService({ settings: { SONANT_LOG_LEVEL: 'error' } });
   const scopes = ['--scopes', 'speech:synthesize,speech:stream,jobs:write'];
   const key = makeKey(service.dataDir, scopes);
-  const honest = spawn(
-    process.execPath,
-    [
-      join(import.meta.dirname, 'steady-caller.ts'),
-      service.url,
-      `127.0.0.1:${service.grpcPort}`,
-      makeUsualKey(service),
-    ],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
-  let waits: number[] = [];
-  let [health, refused] = [0, 0];
-  honest.stdout.setEncoding('utf8').on('data', (lines: string) => {
-    for (const line of lines.trim().split('\n')) {
-      const [took, refusals, healthMs] = line.split(' ').map(Number);
-      waits.push(took!);
-      refused += refusals!;
-      health = Math.max(health, healthMs!);
-    }
-  });
-  const forget = () => ([waits, health, refused] = [[], 0, 0]);
-  const measured = () => {
-    const sorted = waits.toSorted((a, b) => a - b);
+  const honest = await startHonest({ ...service, key: makeUsualKey(service) });
+  const measuredSince = (since: number) => {
+    const sorted = honest.times.slice(since).sort((a, b) => a - b);
     const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!;
+    const health = Math.max(0, ...honest.health.slice(since));
+    const refused = honest.refusals.slice(since).reduce((sum, count) => sum + count, 0);
     return { count: sorted.length, median: at(0.5), p99: at(0.99), health, refused };
   };
   const measure = async () => {
-    forget();
+    const since = honest.times.length;
     await sleep(partMs);
-    return measured();
+    return measuredSince(since);
   };
 
   const body = JSON.stringify({ voice_id: 'arthur', text: textOf(5000), return_format: 'buffer' });
@@ -61,7 +41,6 @@ test('slow readers and slow writers of one account', { timeout: 10 * partMs + 60
   const audio = await service.ask('/api/audio/speech', { headers: { 'X-API-Key': key }, body: JSON.parse(body) });
   const audioBytes = (await audio.arrayBuffer()).byteLength;
   expect(audio.status).toBe(200);
-  await sleep(10_000);
   const undisturbed = await measure();
   const before = rssOf(service);
 
@@ -87,19 +66,19 @@ test('slow readers and slow writers of one account', { timeout: 10 * partMs + 60
     else socket.resume().write(headOf('/api/audio/jobs', 1_000_000));
   };
   const mostRss = watchRss(service);
-  forget();
+  const since = honest.times.length;
   for (let n = 0; n < clients; n++) {
     connectSlow(n, 'readers');
     connectSlow(n, 'writers');
     if (n % 20 === 19) await sleep(100);
   }
   await sleep(5000);
-  const opening = measured();
+  const opening = measuredSince(since);
   const disturbed = await measure();
   const [opened, most] = [open.size, mostRss()];
   isOver = true;
   for (const socket of open) socket.destroy();
-  honest.kill();
+  await honest.stop();
 
   const show = ({ count, median, p99, health, refused }: typeof disturbed) =>
     `${count} pairs, median ${median.toFixed(0)} ms, p99 ${p99.toFixed(0)} ms, ${refused} refusals, /healthz at most ${health.toFixed(0)} ms`;

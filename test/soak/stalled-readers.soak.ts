@@ -37,7 +37,7 @@ afterEach(() => service.close());
 /** Disconnects the reader. */
 type Reader = () => void;
 
-function httpReader(path: string, headers: readonly string[] = []): Reader {
+function httpReader(path: string): Reader {
   const json = JSON.stringify({ voice_id: 'arthur', method: 'streaming', text_chunks: chunksOf(2) });
   const socket = connect(service.httpPort, '127.0.0.1').pause();
   socket.on('error', () => {});
@@ -48,7 +48,6 @@ function httpReader(path: string, headers: readonly string[] = []): Reader {
       `X-API-Key: ${service.key}`,
       'Content-Type: application/json',
       `Content-Length: ${Buffer.byteLength(json)}`,
-      ...headers,
       '',
       json,
     ].join('\r\n'),
@@ -129,37 +128,14 @@ async function stall(name: string, port: number, open: () => readonly Reader[]):
 }
 
 const each = (open: () => Reader) => () => Array.from({ length: readers }, open);
+const perConnection = Math.min(100, readers);
+const shared = () => Array.from({ length: Math.ceil(readers / perConnection) }, () => grpcReaders(perConnection));
 
-test('over REST', async () => {
-  expect(
-    await stall(
-      'REST',
-      service.httpPort,
-      each(() => httpReader('/api/audio/speech')),
-    ),
-  ).toBeLessThan(restBytesMax);
-});
-
-test('over SSE', async () => {
-  await stall(
-    'SSE',
-    service.httpPort,
-    each(() => httpReader('/api/audio/speech/sse')),
-  );
-});
-
-test('over gRPC, a connection each', async () => {
-  await stall(
-    'gRPC',
-    service.grpcPort,
-    each(() => grpcReaders(1)),
-  );
-});
-
-test('over gRPC, as many on a connection as it may have', async () => {
-  const perConnection = Math.min(100, readers);
-  const connections = Math.ceil(readers / perConnection);
-  await stall('gRPC, shared', service.grpcPort, () =>
-    Array.from({ length: connections }, () => grpcReaders(perConnection)),
-  );
+test.each([
+  ['REST', 'httpPort', each(() => httpReader('/api/audio/speech')), restBytesMax],
+  ['SSE', 'httpPort', each(() => httpReader('/api/audio/speech/sse')), Infinity],
+  ['gRPC, a connection each', 'grpcPort', each(() => grpcReaders(1)), Infinity],
+  ['gRPC, as many on a connection as it may have', 'grpcPort', shared, Infinity],
+] as const)('over %s', async (name, port, open, bytesMax) => {
+  expect(await stall(name, service[port], open)).toBeLessThan(bytesMax);
 });

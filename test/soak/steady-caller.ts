@@ -10,7 +10,9 @@ import { openGrpcClient } from '../transports/rpc/grpc-client.ts';
 
 const [url, target, key] = process.argv.slice(2) as [string, string, string];
 const client = openGrpcClient(SpeechService, target);
-const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
+/** Each request over HTTP opens a connection, as that of a new client does. */
+const connection = { connection: 'close' };
+const headers = { ...connection, 'X-API-Key': key, 'Content-Type': 'application/json' };
 /** Retries after the requested wait if the service is overloaded. */
 async function untilServed<T>(ask: () => Promise<T | undefined>): Promise<T> {
   for (;;) {
@@ -25,7 +27,7 @@ let healthMs = 0;
 async function probeHealth(): Promise<never> {
   for (;;) {
     const since = performance.now();
-    await (await fetch(`${url}/healthz`)).arrayBuffer();
+    await (await fetch(`${url}/healthz`, { headers: connection })).arrayBuffer();
     healthMs = Math.max(healthMs, performance.now() - since);
     await sleep(100);
   }

@@ -17,7 +17,7 @@ import { record } from '../upgrade/recorded-installation.ts';
 import { openApiClients } from './api-clients.ts';
 import { Watch } from './checked-requests.ts';
 import { type CheckingClient, type Kind, kinds, openCheckingClient } from './checking-client.ts';
-import { joinSounds, type KnownSounds, learnSounds } from './known-sounds.ts';
+import { expectSound, joinSounds, type KnownSounds, learnSounds } from './known-sounds.ts';
 import { startLoad, tallyOf } from './load.ts';
 import { type CheckedInstallation, openCheckedInstallation } from './open-checked-installation.ts';
 import { makeKey, openService, type Service } from './open-service.ts';
@@ -121,14 +121,8 @@ test(
     );
     expect(new Set(resumed)).toEqual(new Set(['ok']));
     await expect.poll(() => statusOf(url, key, job), { timeout: 120_000 }).toBe('succeeded');
-    for (const { path, sounds: right } of old.acknowledged.links) {
-      const answer = await fetch(url + path);
-      const heard = Buffer.from(await answer.arrayBuffer());
-      expect(
-        right.some((sound) => sound.equals(heard)),
-        path,
-      ).toBe(true);
-    }
+    for (const { path, sounds: right } of old.acknowledged.links)
+      await expectSound(await fetch(url + path), right, path);
     expect(said).not.toContain('"level":"error"');
   },
   30 * 60_000,
@@ -168,13 +162,8 @@ test(`${BEFORE.slice(0, 7)} and this version on SQLite, one after the other`, as
     clients.push(client);
     for (const kind of kinds) expect((await client.call(kind)).outcome, `${kind} in ${version}`).toBe('ok');
     client.close();
-    for (const { path, sounds: right } of links()) {
-      const heard = Buffer.from(await (await service.ask(path)).arrayBuffer());
-      expect(
-        right.some((sound) => sound.equals(heard)),
-        `${path} in ${version}`,
-      ).toBe(true);
-    }
+    for (const { path, sounds: right } of links())
+      await expectSound(await service.ask(path), right, `${path} in ${version}`);
     for (const key of clients.flatMap(({ acknowledged }) => acknowledged.keys))
       expect((await service.ask('/api/voices', { headers: { 'X-API-Key': key } })).status).toBe(200);
     run.push(version);
