@@ -30,6 +30,8 @@ export const eventBytesMax = 64 << 20;
 /** WebSocket: the interval between pings, and how long the peer may be silent. */
 export const socketPingMs = 20_000;
 export const socketSilentMsMax = 60_000;
+/** LiveKit keeps a socket of Cartesia for five minutes without a turn, and answers no ping in this time. */
+export const keptSocketSilentMsMax = 6 * 60_000;
 /** A message whose sending took at least this long counts as a sign of life, because the peer was reading. */
 export const socketWaitMsMin = 100;
 /**

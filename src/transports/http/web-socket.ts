@@ -29,6 +29,8 @@ interface PeerLimits {
   messageBytesMax: number;
   /** How long a message may wait for the peer to read it. */
   readerStallMs: number;
+  /** How long the peer may leave pings unanswered. */
+  silentMsMax?: number;
 }
 
 export interface WebSocketPeer {
@@ -135,7 +137,7 @@ function handshakeFaults({ headers }: IncomingMessage): FieldViolation[] {
 export async function acceptWebSocket(
   admitted: FastifyRequest,
   reply: FastifyReply,
-  { messageBytesMax, readerStallMs }: PeerLimits,
+  { messageBytesMax, readerStallMs, silentMsMax = socketSilentMsMax }: PeerLimits,
 ): Promise<WebSocketPeer> {
   const request = admitted.raw;
   const { socket, head, takeTurn } = upgrades.get(request)!;
@@ -163,12 +165,12 @@ export async function acceptWebSocket(
     socket.once('close', () => reject(callerLeft));
     const charge = async () => admitted.call?.admitAgain();
     server.handleUpgrade(request, socket, head, (peer) =>
-      resolve(toPeer(peer, { owner: () => ownerOf(request), readerStallMs, takeTurn, charge })),
+      resolve(toPeer(peer, { owner: () => ownerOf(request), readerStallMs, silentMsMax, takeTurn, charge })),
     );
   });
 }
 
-interface PeerOptions extends Pick<PeerLimits, 'readerStallMs'> {
+interface PeerOptions extends Required<Omit<PeerLimits, 'messageBytesMax'>> {
   /** Returns the owner of the unread bytes, who changes when the caller is admitted. */
   owner(): string;
   takeTurn: TakeTurn;
@@ -176,7 +178,8 @@ interface PeerOptions extends Pick<PeerLimits, 'readerStallMs'> {
   charge(): Promise<void>;
 }
 
-function toPeer(peer: import('ws').WebSocket, { owner, readerStallMs, takeTurn, charge }: PeerOptions): WebSocketPeer {
+function toPeer(peer: import('ws').WebSocket, options: PeerOptions): WebSocketPeer {
+  const { owner, readerStallMs, silentMsMax, takeTurn, charge } = options;
   const cut = () => peer.terminate();
   let countedFor = owner();
   const countOutput = () => {
@@ -201,7 +204,7 @@ function toPeer(peer: import('ws').WebSocket, { owner, readerStallMs, takeTurn, 
     heardMs = performance.now();
   };
   const pings = setInterval(() => {
-    if (performance.now() - heardMs > socketSilentMsMax) peer.terminate();
+    if (performance.now() - heardMs > silentMsMax) peer.terminate();
     else peer.ping();
   }, socketPingMs);
   /** Number of bytes in messages that have been received but not yet handled. */

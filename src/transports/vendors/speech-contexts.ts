@@ -22,7 +22,7 @@ import { PushQueue } from '../../platform/runtime/push-queue.ts';
 import { toSnakeCase } from '../../platform/store/row-store.ts';
 import { readRequest, type SpeechRequest } from '../../speech.ts';
 import { MarkupFault, readMarkup } from '../../text.ts';
-import { contextsPerSocketMax, firstMessageMs } from '../http/http-limits.ts';
+import { contextsPerSocketMax, firstMessageMs, keptSocketSilentMsMax } from '../http/http-limits.ts';
 import type { RouteTools } from '../http/route-tools.ts';
 import { acceptWebSocket, fieldsOfMessage } from '../http/web-socket.ts';
 import { fromThrown } from '../net/failure-reply.ts';
@@ -230,7 +230,8 @@ export async function serveContexts<Writer extends ContextWriter>(
   open: (contexts: SpeechContexts<Writer>, socket: ContextSocket) => ContextProtocol,
   begin: (readFirst: ReadFirst) => ReturnType<ReadFirst> = async () => undefined,
 ): Promise<void> {
-  const peer = await acceptWebSocket(request, reply, { messageBytesMax: liveMessageBytesMax, readerStallMs });
+  const limits = { messageBytesMax: liveMessageBytesMax, readerStallMs, silentMsMax: keptSocketSilentMsMax };
+  const peer = await acceptWebSocket(request, reply, limits);
   const send = (message: object) => peer.send(JSON.stringify(hasSnakeNames ? withSnakeNames(message) : message));
   const contexts = new SpeechContexts<Writer>({
     live,

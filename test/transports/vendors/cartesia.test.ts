@@ -3,8 +3,8 @@
 // the calls for voices.
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, expect, onTestFinished, test } from 'vitest';
-import { WebSocket } from 'ws';
+import { afterAll, expect, onTestFinished, test, vi } from 'vitest';
+import { type ClientOptions, WebSocket } from 'ws';
 import { contextIdCharsMax } from '../../../src/transports/http/http-limits.ts';
 import { bytesOf, openTestGateway } from '../http/open-gateway.ts';
 import { openSocket, patient } from './elevenlabs-socket.ts';
@@ -25,9 +25,9 @@ const messageOf = (context_id: string, transcript: string, more: object = {}) =>
   ...{ add_timestamps: true, use_normalized_timestamps: false, language: 'en', ...more },
 });
 
-async function openPipecat({ url, key } = shared) {
+async function openPipecat({ url, key } = shared, options: ClientOptions = {}) {
   const address = `${url.replace('http', 'ws')}/tts/websocket?api_key=${key}&cartesia_version=2026-03-01`;
-  const socket = new WebSocket(address);
+  const socket = new WebSocket(address, options);
   onTestFinished(() => socket.terminate());
   await once(socket, 'open');
   const seen: Message[] = [];
@@ -101,6 +101,22 @@ test('Pipecat: an interrupted context ends, and the next one is spoken whole', a
   expect(seen.slice(end + 1).filter(({ context_id }) => context_id === 'i1')).toEqual([]);
   expect(words.i2!.map(([word]) => word)).toEqual(['Yes?']);
   expect(errors).toEqual([]);
+});
+
+test('LiveKit: a socket that answers no ping for five minutes between two turns is still open', async () => {
+  const gateway = await openTestGateway();
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { send, stopped, socket } = await openPipecat(gateway, { autoPong: false });
+  const say = (id: string) => send(messageOf(id, 'Hello.'), { ...messageOf(id, ''), continue: false });
+  say('one');
+  await expect.poll(() => stopped, patient).toEqual(['one']);
+  await vi.advanceTimersByTimeAsync(300_000);
+  say('two');
+  await expect.poll(() => stopped, patient).toEqual(['one', 'two']);
+  const closed = once(socket, 'close');
+  await vi.advanceTimersByTimeAsync(400_000);
+  expect((await closed)[0]).toBe(1006);
 });
 
 test('a failure of the connection ends each of its contexts, also one whose text has ended', async () => {
