@@ -237,7 +237,11 @@ export async function serveContexts<Writer extends ContextWriter>(
     live,
     beginCall: () => admission.beginCall(request, api, SpeechService.method.liveSpeech),
     send,
-    onIdle: () => (leaving.aborted ? leave() : protocol.onIdle?.()),
+    onIdle: () => {
+      // A connection that has done its work closes with its own code, also while the service stops.
+      protocol.onIdle?.();
+      if (leaving.aborted) leave();
+    },
   });
   const protocol = open(contexts, { send, close: peer.close });
   const { messages } = peer;
@@ -246,7 +250,7 @@ export async function serveContexts<Writer extends ContextWriter>(
     return first?.value === undefined ? undefined : fieldsOfMessage(first.value, protocol.textField);
   };
   const leave = () => {
-    if (contexts.isIdle) peer.close(1012);
+    if (contexts.isIdle) peer.close(1012, fromThrown(leaving.reason).message);
   };
   using _ = onAbort(leaving, leave);
   try {

@@ -194,13 +194,17 @@ test('errors name their context, and the other contexts go on', async () => {
 
 test('while the service stops, a context is finished and the connection closes with 1012', async () => {
   const gateway = await openTestGateway({ trouble: { pieceDelayMs: 20 } });
-  const { send, closed, of } = await openSocket(pipecatPath, gateway);
+  const { send, end, of } = await openSocket(pipecatPath, gateway);
+  const single = await openSocket(`${speakUrl}/stream-input`, gateway);
+  single.send({ text: 'This one is whole. '.repeat(3) }, { text: '' });
+  await expect.poll(() => single.seen.length, patient).toBeGreaterThan(0);
   send({ text: 'This one is finished.', context_id: 'last' });
   await expect.poll(() => of('last').length, patient).toBeGreaterThan(0);
   gateway.runner.leave();
   const drained = gateway.gateway.drain(10_000);
   send({ context_id: 'last', flush: true }, { context_id: 'last', close_context: true });
-  expect(await closed).toBe(1012);
+  expect(await end()).toMatchObject({ code: 1012, reason: 'The service is stopping. Try again later.' });
   expect(of('last').at(-1)).toEqual({ isFinal: true, contextId: 'last' });
+  expect(await single.closed, 'complete audio').toBe(1000);
   await drained;
 });
