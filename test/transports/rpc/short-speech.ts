@@ -9,58 +9,26 @@ import { toEstimateResponse } from '../../../src/api/speech-messages.ts';
 import { type AudioFormat, audioFormats } from '../../../src/audio/formats.ts';
 import type { Delivery } from '../../../src/clips/delivery.ts';
 import type { Engine, Voice } from '../../../src/engines/engine.ts';
-import { Failure, type FieldViolation } from '../../../src/platform/errors.ts';
-import { isSpokenBy } from '../../../src/platform/language-code.ts';
+import { Failure } from '../../../src/platform/errors.ts';
 import { type CutPlan, expectedBytesOf, type Plan } from '../../../src/speech/plan.ts';
 import type { SpeechRequest } from '../../../src/speech/request.ts';
 import type { SpeechEvent, SpeechInfo } from '../../../src/speech/speech-events.ts';
 import { createVoices } from '../../../src/speech/voice.ts';
 
-export interface SpeechCounts {
-  begun: number;
-  finished: number;
-  /** Number of running calls of any kind. */
-  running: number;
-  pieces: number;
-  delivered: number;
-}
-
-const voice = (voiceId: string, name: string, languageCodes: string[], labels = {}): Voice => ({
-  voiceId,
-  name,
-  description: `Speaks for tests, as ${name}.`,
-  kind: 'stock',
-  engine: 'tiny',
-  languageCodes,
-  labels,
-  version: '1',
-  gainDb: 0,
+const voice = (voiceId: string, name: string, languageCodes: string[]): Voice => ({
+  ...{ voiceId, name, description: `Speaks for tests, as ${name}.`, kind: 'stock', engine: 'tiny', languageCodes },
+  ...{ labels: {}, version: '1', gainDb: 0 },
 });
-
-export const tinyVoices = [
-  voice('ada', 'Ada', ['en'], { gender: 'female' }),
-  voice('björk', 'Björk 声 🎙', ['is', 'en-GB']),
-  voice('carl', 'Carl', ['de'], { gender: 'male' }),
-];
+const tinyVoices = [voice('ada', 'Ada', ['en']), voice('björk', 'Björk 声 🎙', ['is', 'en-GB'])];
 
 const order = (text: string, name: string, fallback: number) =>
   Number(new RegExp(`${name}=(\\d+)`).exec(text)?.[1] ?? fallback);
 
 export function openShortSpeech() {
-  const counts: SpeechCounts = { begun: 0, finished: 0, running: 0, pieces: 0, delivered: 0 };
+  const counts = { begun: 0, finished: 0, running: 0, pieces: 0, delivered: 0 };
   const voices = createVoices([{ name: 'tiny', voices: tinyVoices, capabilities: {} } as unknown as Engine]);
   const trouble: { failure: Error } = { failure: new Failure('engine_error') };
-  const kept = new Map<string, { owner: string; key: string }>();
-
-  const check = (request: SpeechRequest): Voice => {
-    const { voice } = voices.find(request.voiceId);
-    if (!isSpokenBy(voice, request.languageCode)) {
-      const message = `voice ${voice.voiceId} speaks ${voice.languageCodes.join(', ')}`;
-      const details: FieldViolation[] = [{ field: 'language_code', reason: 'unsupported_language', message }];
-      throw new Failure('invalid_request', { details });
-    }
-    return voice;
-  };
+  const ownerOf = new Map<string, string>();
 
   async function* speakChunk(text: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const waitMs = order(text, 'wait', 0);
@@ -75,7 +43,6 @@ export function openShortSpeech() {
   }
 
   const plan = async (request: SpeechRequest, _caller: Caller): Promise<Plan> => {
-    check(request);
     const estimate = async () => ({ chars: request.chars, seconds: 0, byteCount: 0, segmentCount: 0, warnings: [] });
     const cut = async () => ({ cuts: [].values(), info: { warnings: [] } }) as unknown as CutPlan;
     const voice = voices.find(request.voiceId);
@@ -93,7 +60,7 @@ export function openShortSpeech() {
   };
 
   async function* stream({ request }: Plan, _caller: Caller, signal: AbortSignal): AsyncGenerator<SpeechEvent> {
-    const voice = check(request);
+    const { voice } = voices.find(request.voiceId);
     const format: AudioFormat = audioFormats[request.format];
     const { chars, sampleRateHz } = request;
     counts.begun++;
@@ -138,29 +105,23 @@ export function openShortSpeech() {
     }
   }
 
-  const cache = new Map<string, Uint8Array>();
-  const deliver: Delivery['deliver'] = async (planned, caller, signal, { fresh }) => {
+  const deliver: Delivery['deliver'] = async (planned, caller, signal) => {
     const { request } = planned;
-    const key = JSON.stringify(request);
-    const cached = cache.has(key) && !fresh;
-    if (!cached) {
-      const pieces: Uint8Array[] = [];
-      for await (const event of stream(planned, caller, signal)) if (event.type === 'audio') pieces.push(event.audio);
-      cache.set(key, Buffer.concat(pieces));
-    }
-    const audio = cache.get(key)!;
+    const pieces: Uint8Array[] = [];
+    for await (const event of stream(planned, caller, signal)) if (event.type === 'audio') pieces.push(event.audio);
+    const audio = Buffer.concat(pieces);
     const audioId = `aud_${++counts.delivered}`;
-    kept.set(audioId, { owner: caller.callerId, key });
+    ownerOf.set(audioId, caller.callerId);
     const facts = {
       audioId,
-      voice: check(request),
+      voice: voices.find(request.voiceId).voice,
       chars: request.chars,
       charsCharged: request.chars,
       format: request.format,
       sampleRateHz: request.sampleRateHz,
       seconds: 2.5,
       byteCount: audio.length,
-      cached,
+      cached: false,
       warnings: [],
       speechCheck: 'good' as const,
       captionUrls: {},
@@ -178,13 +139,12 @@ export function openShortSpeech() {
     deliver,
     storeStream: stream,
     async remove(audioId, caller) {
-      if (kept.get(audioId)?.owner !== caller.callerId) throw new Failure('not_found');
-      kept.delete(audioId);
+      if (ownerOf.get(audioId) !== caller.callerId) throw new Failure('not_found');
+      ownerOf.delete(audioId);
     },
   };
   /** The estimated size does not fit into 32 bits. */
   const estimateSpeech: SpeechOperations['estimateSpeech'] = async (_call, request) => {
-    check(request);
     const segmentCount = request.texts.length;
     return toEstimateResponse({ chars: request.chars, seconds: 0.5, byteCount: 2 ** 33, segmentCount, warnings: [] });
   };
