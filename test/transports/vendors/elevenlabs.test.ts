@@ -62,6 +62,10 @@ test.each([
   expect(detail.message).toContain(word);
 });
 
+test('a text of as many characters as may wait is spoken', async () => {
+  expect((await post('', { text: `Hello.${' '.repeat(49_994)}` })).status).toBe(200);
+});
+
 test.each([
   ['/v1/text-to-speech/nobody/stream', shared.key, 404, 'voice_not_found'],
   ['/v1/text-to-speech/tone-low?output_format=pcm_96000', shared.key, 400, 'invalid_request'],
