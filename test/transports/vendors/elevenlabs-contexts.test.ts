@@ -35,13 +35,6 @@ test('the audio of a context is one file, however often its text is flushed', as
   expect(samples.length / sampleRateHz).toBeGreaterThan(1);
 });
 
-test('a text that is cut in the middle of a character is joined', async () => {
-  const { send, final } = await openSocket(pipecatPath, shared);
-  send({ text: 'Hi \ud83d', context_id: 'cut' }, { text: '\ude00 there.', context_id: 'cut', flush: true });
-  send({ context_id: 'cut', close_context: true });
-  expect(textOf(await final('cut'))).toBe('Hi \u{1F600} there. ');
-});
-
 test('a character that is cut is timed as one, and the words after it have the same times', async () => {
   const [cut, whole] = await Promise.all(
     [
