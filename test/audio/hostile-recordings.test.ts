@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { decodeRecording } from '../../src/audio/recording/recording.ts';
+import { createDice } from '../fuzz/mutate.ts';
 import { tone } from './measure-tone.ts';
 import { flacFile, mp3File, oggFlacFile, vorbisFile, wavFile, withChecksums } from './recording-files.ts';
 
@@ -29,17 +30,8 @@ afterAll(() => {
   console.error = error;
 });
 
-/** Integers below `below`, the same in each run. */
-function createDice(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
-}
-
 test.each(files)('a spoiled %s file is read or refused', async (_, make) => {
-  const dice = createDice(7);
+  const { below: dice } = createDice(7);
   const whole = await make();
   const outcomes = new Set<string>();
   for (let round = 0; round < roundsEach; round++) {

@@ -11,6 +11,7 @@ import { afterAll, expect, test } from 'vitest';
 import type { Pcm } from '../../src/platform/pcm.ts';
 import { isInstalled } from '../programs.ts';
 import { canRecognize, recognize, toWords } from '../recognizer.ts';
+import { createRandom } from '../text/random-text.ts';
 import { describeSlope, memorySlopeOf } from './memory-slope.ts';
 import { mib } from './open-service.ts';
 
@@ -34,17 +35,6 @@ const times =
 const joints = 'while|because|before|after|and';
 
 const charsPerChapter = 25_000;
-
-/** A generator of numbers below 1 (mulberry32). */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 function bookOf(chars: number): BookText {
   const random = createRandom(chars);

@@ -10,9 +10,10 @@ import { mp3DelaySamples } from '../../../src/audio/mp3.ts';
 import { outputSampleRatesHz } from '../../../src/speech/fields.ts';
 import { isLongRun } from '../../long/run-length.ts';
 import { isInstalled } from '../../programs.ts';
+import { createRandom } from '../../text/random-text.ts';
 import { encodedRateOf } from '../encode.ts';
 import { peak, rms, toDb } from '../measure-tone.ts';
-import { bookOf, type ChapterShape, createRandom, decodedByFfmpeg, makeChapters, probed } from './make-book.ts';
+import { bookOf, type ChapterShape, decodedByFfmpeg, makeChapters, probed } from './make-book.ts';
 
 const titles = [
   'Chapter One',

@@ -7,20 +7,12 @@ import type { BookChapter, BookTags } from '../../../src/audio/book-file/audio-b
 import { writeBookFile } from '../../../src/audio/book-file/book-file.ts';
 import { audioFormats, type FormatName } from '../../../src/audio/formats.ts';
 import { join as joined } from '../../../src/platform/pcm.ts';
+import { createRandom } from '../../text/random-text.ts';
 import { encode, encodedRateOf } from '../encode.ts';
 
 export interface MadeChapter extends BookChapter {
   sound: Float32Array;
   bytes: Uint8Array;
-}
-
-/** Numbers from 0 to 1, the same for the same seed. */
-export function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1664525) + 1013904223) | 0;
-    return (state >>> 0) / 2 ** 32;
-  };
 }
 
 /** A voice-like signal: a swelling buzz with some noise, from the first sample to the last. */

@@ -6,18 +6,8 @@ import type { ClipStore } from '../../../src/clips/stores/clip-store.ts';
 import { createId, processName } from '../../../src/platform/runtime/id.ts';
 import type { RowStore } from '../../../src/platform/store/row-store.ts';
 import { isLongRun } from '../../long/run-length.ts';
+import { createRandom } from '../../text/random-text.ts';
 import { type JobJson, type JobsGateway, openJobsGateway } from './open-jobs.ts';
-
-/** Returns the same random numbers each time (https://en.wikipedia.org/wiki/Xorshift). */
-function createRandom(seed: number) {
-  let state = seed;
-  return (max: number) => {
-    state ^= state << 13;
-    state ^= state >>> 17;
-    state ^= state << 5;
-    return 1 + ((state >>> 0) % max);
-  };
-}
 
 const sentence = (n: number) => `Sentence number ${n} is here, and it has a clause.`;
 const textOf = (chapter: number) => Array.from({ length: 6 }, (_, i) => sentence(10 * chapter + i)).join(' ');
@@ -93,7 +83,7 @@ test.each(formats)('the files of a job that is killed again and again: %s', asyn
   const { id } = await create({ ...body, output_format: format });
   let kills = 0;
   for (; kills < 12 && (await get(id)).ended_at === null; kills++) {
-    await runUntilKilled(gateway, random(60));
+    await runUntilKilled(gateway, 1 + Math.floor(60 * random()));
   }
   const last = openOwnJobs();
   const job = await untilEnded(id);
