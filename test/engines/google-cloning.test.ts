@@ -7,26 +7,22 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { promisify, inspect as toText } from 'node:util';
 import { status as code } from '@grpc/grpc-js';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { CloneSample, Engine, Voice } from '../../src/engines/engine.ts';
 import { google, openGoogle } from '../../src/engines/google/google.ts';
 import { cutText } from '../../src/engines/google/google-speech.ts';
 import { listen } from '../free-port.ts';
 import { newFolder } from '../new-folder.ts';
-import { type GoogleTrouble, googleOptions, openGoogleServer } from './google-server.ts';
+import { type GoogleTrouble, googleOptions, openAtGoogle, openGoogleServer } from './google-server.ts';
 import { segmentOf } from './open-guard.ts';
 import { rejection } from './rejection.ts';
 
 const signal = new AbortController().signal;
 const pcm = { samples: Int16Array.from({ length: 24_000 }, (_, n) => 9_000 * Math.sin(n / 20)), sampleRateHz: 24_000 };
 
-async function open(trouble: GoogleTrouble = {}) {
-  const server = await openGoogleServer();
-  const engine = await openGoogle(googleOptions(server.endpoint));
-  onTestFinished(() => engine.close());
-  server.calls.length = 0;
-  server.state.trouble = trouble;
-  return { ...server, engine, cloning: engine.cloning! };
+async function open(trouble?: GoogleTrouble) {
+  const opened = await openAtGoogle(trouble);
+  return { ...opened, cloning: opened.engine.cloning! };
 }
 const sampleIn = ({ cloning }: Engine, languageCode: string, more: Partial<CloneSample> = {}): CloneSample => ({
   reference: pcm,

@@ -16,7 +16,7 @@ import {
 } from '@grpc/grpc-js';
 import { onTestFinished } from 'vitest';
 import { SsmlVoiceGender, TextToSpeech } from '../../gen/google/cloud/texttospeech/v1/cloud_tts_pb.ts';
-import type { GoogleOptions } from '../../src/engines/google/google.ts';
+import { type GoogleOptions, openGoogle } from '../../src/engines/google/google.ts';
 import { wavOfBytes } from '../audio/recording-files.ts';
 import { listen } from '../free-port.ts';
 import {
@@ -278,6 +278,16 @@ export async function openGoogleServer(
   };
   onClose(close);
   return { endpoint: `http://127.0.0.1:${listenerPort}`, calls, keys, state, lose, close };
+}
+
+/** Opens an engine for a new server, which forgets that its voices were listed. */
+export async function openAtGoogle(trouble: GoogleTrouble = {}, more: Partial<GoogleOptions> = {}) {
+  const server = await openGoogleServer();
+  const engine = await openGoogle({ ...googleOptions(server.endpoint), ...more });
+  onTestFinished(() => engine.close());
+  server.calls.length = 0;
+  server.state.trouble = trouble;
+  return { ...server, engine };
 }
 
 /** The inputs of a stream as they arrive; Google gives up if the next one is late. */

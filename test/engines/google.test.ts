@@ -1,33 +1,26 @@
 // Tests that the Google engine keeps the contract, and Google's rules, however Google behaves.
 import { status as code } from '@grpc/grpc-js';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { Engine, Segment } from '../../src/engines/engine.ts';
 import { type GoogleOptions, openGoogle } from '../../src/engines/google/google.ts';
 import { wavOfBytes } from '../audio/recording-files.ts';
 import { engineConformance } from '../conformance/engine.ts';
 import { googleVoice } from './google-rules.ts';
-import { type GoogleTrouble, googleOptions, openGoogleServer } from './google-server.ts';
+import { type GoogleTrouble, googleOptions, openAtGoogle, openGoogleServer } from './google-server.ts';
 import { rejection } from './rejection.ts';
 import { runAlone } from './run-alone.ts';
 
-const options = (endpoint: string) => googleOptions(endpoint, ['en-US', 'cmn-CN', 'en-GB-Neural2']);
+const voices = ['en-US', 'cmn-CN', 'en-GB-Neural2'];
 
 engineConformance('google', async () => {
   const { endpoint } = await openGoogleServer({}, afterAll);
-  return openGoogle(options(endpoint));
+  return openGoogle(googleOptions(endpoint, voices));
 });
 
 const charon = 'en-US-Chirp3-HD-Charon';
 const neural = 'en-GB-Neural2-A';
 
-async function open(trouble: GoogleTrouble = {}, more: Partial<GoogleOptions> = {}) {
-  const server = await openGoogleServer();
-  const engine = await openGoogle({ ...options(server.endpoint), ...more });
-  onTestFinished(() => engine.close());
-  server.calls.length = 0;
-  server.state.trouble = trouble;
-  return { ...server, engine };
-}
+const open = (trouble?: GoogleTrouble, more: Partial<GoogleOptions> = {}) => openAtGoogle(trouble, { voices, ...more });
 
 const segment = (engine: Engine, text: string, voiceId: string): Segment => {
   const voice = engine.voices.find((each) => each.voiceId === voiceId)!;

@@ -10,7 +10,7 @@ import { createLog } from '../../src/platform/telemetry/log.ts';
 import { createVoices } from '../../src/speech/voice.ts';
 import { wavOfBytes } from '../audio/recording-files.ts';
 import { googleVoice } from './google-rules.ts';
-import { type GoogleTrouble, googleOptions, openGoogleServer } from './google-server.ts';
+import { googleOptions, openAtGoogle, openGoogleServer } from './google-server.ts';
 import { segmentOf } from './open-guard.ts';
 import { openAiOptions, openOpenAiServer, type ServerTrouble } from './openai-server.ts';
 import { rejection } from './rejection.ts';
@@ -26,14 +26,7 @@ async function open(trouble: ServerTrouble = {}) {
   return { ...server, engine };
 }
 
-async function openAtGoogle(trouble: GoogleTrouble) {
-  const server = await openGoogleServer();
-  const engine = await openGoogle(googleOptions(server.endpoint, ['en-GB-Neural2']));
-  onTestFinished(() => engine.close());
-  server.state.trouble = trouble;
-  return { ...server, engine };
-}
-
+const voices = ['en-GB-Neural2'];
 const segment = (engine: Engine, text = 'One two three.') =>
   segmentOf(engine, { text, languageCode: engine.voices[0]!.languageCodes[0]! });
 const speak = (engine: Engine, text?: string) => Array.fromAsync(engine.speak(segment(engine, text), signal));
@@ -72,7 +65,7 @@ describe('bytes without an end', () => {
   });
 
   test('in a message of Google are refused', async () => {
-    const { engine } = await openAtGoogle({ sound: Buffer.alloc(40 * mib) });
+    const { engine } = await openAtGoogle({ sound: Buffer.alloc(40 * mib) }, { voices });
     expect(await rejection(speak(engine))).toBeInstanceOf(Failure);
   });
 });
@@ -126,7 +119,10 @@ describe('the log has nothing of what a server says', () => {
   });
 
   test('at Google', async () => {
-    const { engine } = await openAtGoogle({ failures: { count: 9, code: code.INTERNAL, logged: `no: ${spoken}` } });
+    const { engine } = await openAtGoogle(
+      { failures: { count: 9, code: code.INTERNAL, logged: `no: ${spoken}` } },
+      { voices },
+    );
     const line = logOf(await rejection(speak(engine, spoken)));
     expect(line).toContain('Google answers INTERNAL');
     expect(line).not.toMatch(/illness|told/);
@@ -134,7 +130,10 @@ describe('the log has nothing of what a server says', () => {
 });
 
 test('a wait of years at Google is limited to a minute', async () => {
-  const { engine } = await openAtGoogle({ failures: { count: 9, code: code.RESOURCE_EXHAUSTED, retrySeconds: 1e9 } });
+  const { engine } = await openAtGoogle(
+    { failures: { count: 9, code: code.RESOURCE_EXHAUSTED, retrySeconds: 1e9 } },
+    { voices },
+  );
   expect((await rejection(speak(engine))).facts.retryAfterSeconds).toBe(60);
 });
 
