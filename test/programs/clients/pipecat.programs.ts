@@ -79,8 +79,8 @@ test.skipIf(!python)(
   300_000,
 );
 
-// Pipecat only logs the reason for which a WebSocket was closed. Its Cartesia service never stops connecting with a wrong
-// key.
+// Pipecat only logs the reason for which a WebSocket was closed. Its Cartesia service reports a wrong key before the first
+// turn, and then never speaks.
 const silent = 'completed with no audio';
 test.skipIf(!python).each([
   ['elevenlabs', 'an unknown voice', silent],
