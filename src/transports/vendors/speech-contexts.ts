@@ -46,8 +46,8 @@ export interface ContextProtocol {
   /** Handles a message. A Failure that this function throws closes the connection. */
   handle(message: Fields): void;
   toError(failure: Failure): object & { message: string };
-  /** Called when the last context has ended. */
-  onIdle?(): void;
+  /** Called when the last context has ended. If the service is stopping, a connection that is left open is closed. */
+  onIdle?(isStopping: boolean): void;
 }
 
 /** Seconds of silence sent for a context without text. Clients treat a context without audio as a failure. */
@@ -239,18 +239,20 @@ export async function serveContexts<Writer extends ContextWriter>(
     send,
     onIdle: () => {
       // A connection that has done its work closes with its own code, also while the service stops.
-      protocol.onIdle?.();
+      protocol.onIdle?.(leaving.aborted);
       if (leaving.aborted) leave();
     },
   });
   const protocol = open(contexts, { send, close: peer.close });
   const { messages } = peer;
+  const late = delay(firstMessageMs, undefined, { ref: false });
   const readFirst = async () => {
-    const first = await Promise.race([messages.next(), delay(firstMessageMs, undefined, { ref: false })]);
+    const first = await Promise.race([messages.next(), late]);
     return first?.value === undefined ? undefined : fieldsOfMessage(first.value, protocol.textField);
   };
+  let isRefused = false;
   const leave = () => {
-    if (contexts.isIdle) peer.close(1012, fromThrown(leaving.reason).message);
+    if (contexts.isIdle && !isRefused) peer.close(1012, fromThrown(leaving.reason).message);
   };
   using _ = onAbort(leaving, leave);
   try {
@@ -259,6 +261,7 @@ export async function serveContexts<Writer extends ContextWriter>(
     for await (const message of messages) protocol.handle(await fieldsOfMessage(message, protocol.textField));
   } catch (error) {
     const failure = fromThrown(error);
+    isRefused = true;
     await contexts.fail(failure);
     const last = protocol.toError(failure);
     await send(last);

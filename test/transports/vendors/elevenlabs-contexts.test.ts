@@ -1,4 +1,5 @@
 // Tests ElevenLabs's WebSockets with Node's own client: opened, closed and failed contexts, and refused upgrades.
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
 import { decodeRecording } from '../../../src/audio/recording/recording.ts';
 import { openTestGateway } from '../http/open-gateway.ts';
@@ -106,6 +107,13 @@ test('stream-input whose client sends nothing speaks its text, and then ends wit
   expect(textOf(seen)).toBe('Said anyway. ');
   expect([code, last]).toEqual([1008, failed('request_timeout')]);
   expect(reason).toContain('1 s');
+  const late = await openSocket(`${speakUrl}/stream-input?inactivity_timeout=1`, slow);
+  const long = 'This takes longer than a second to say. '.repeat(20);
+  late.send({ text: long });
+  await setTimeout(1500);
+  late.send({ text: 'Too late. ' }, { text: '' });
+  expect(await late.end()).toMatchObject({ code: 1008, last: failed('request_timeout') });
+  expect(textOf(late.seen).startsWith(long.trim())).toBe(true);
   const ended = await openSocket(`${speakUrl}/stream-input?inactivity_timeout=1`, slow);
   ended.send({ text: 'This takes longer than a second to say. '.repeat(20) }, { text: '' });
   expect(await ended.end()).toMatchObject({ code: 1000, last: { isFinal: true } });
@@ -190,6 +198,8 @@ test('while the service stops, a context is finished and the connection closes w
   const { send, end, of } = await openSocket(pipecatPath, gateway);
   const single = await openSocket(`${speakUrl}/stream-input`, gateway);
   single.send({ text: 'This one is whole. '.repeat(3) }, { text: '' });
+  const waiting = await openSocket(`${speakUrl}/stream-input`, gateway);
+  waiting.send({ text: ' ' });
   await expect.poll(() => single.seen.length, patient).toBeGreaterThan(0);
   send({ text: 'This one is finished.', context_id: 'last' });
   await expect.poll(() => of('last').length, patient).toBeGreaterThan(0);
@@ -199,5 +209,6 @@ test('while the service stops, a context is finished and the connection closes w
   expect(await end()).toMatchObject({ code: 1012, reason: 'The service is stopping. Try again later.' });
   expect(of('last').at(-1)).toEqual({ isFinal: true, contextId: 'last' });
   expect(await single.closed, 'complete audio').toBe(1000);
+  expect(await waiting.closed, 'without audio').toBe(1012);
   await drained;
 });

@@ -71,10 +71,10 @@ export class ElevenLabsProtocol implements ContextProtocol {
     }
   }
 
-  onIdle(): void {
+  onIdle(isStopping: boolean): void {
     if (this.#options.isMulti && !this.#isClosing) return;
     if (this.#failed === undefined) this.#socket.close(1000);
-    else this.#socket.close(1008, this.#failed);
+    else if (!isStopping) this.#socket.close(1008, this.#failed);
   }
 
   toError(failure: Failure) {
@@ -118,6 +118,8 @@ export class ElevenLabsProtocol implements ContextProtocol {
 
   #speak(context: Context, { text: given, voiceId, isNewTurn = false }: Input): void {
     const { writer, inputs, isOver } = context;
+    // The end of the context reports that this text came too late.
+    if (writer.hasExpired) return;
     if (given !== '' && writer.isClosing) throw invalid('context_id', 'must be a context that is not closed');
     if (isOver) return;
     if (isNewTurn || voiceId !== writer.voiceId) endTurn(context);
@@ -156,7 +158,7 @@ export class ElevenLabsProtocol implements ContextProtocol {
   #closeSocket(): void {
     this.#isClosing = true;
     for (const context of this.#contexts.all()) finish(context);
-    if (this.#contexts.isIdle) this.onIdle();
+    if (this.#contexts.isIdle) this.onIdle(false);
   }
 
   #nameOf(id: string): string | undefined {

@@ -33,10 +33,11 @@ export class ElevenLabsWriter implements ContextWriter {
   #turn = 0;
   #hasSound = false;
   #hasFailed = false;
-  #isExpired = false;
   /** Whether the current turn has text. */
   hasText = false;
   isClosing = false;
+  /** Whether the only context of a connection ended because its client sent nothing. */
+  hasExpired = false;
   /** The voice of the last text, in a dialogue. */
   voiceId: string | undefined;
 
@@ -52,10 +53,11 @@ export class ElevenLabsWriter implements ContextWriter {
 
   /** Called when a message has arrived. */
   keepAlive(): void {
-    const { onIdle, contextIdleMs } = this.#context;
+    const { isMulti, onIdle, contextIdleMs } = this.#context;
     clearTimeout(this.#idle);
     const expire = () => {
-      this.#isExpired = !this.isClosing;
+      if (this.isClosing) return;
+      this.hasExpired = !isMulti;
       onIdle();
     };
     this.#idle = setTimeout(expire, contextIdleMs).unref();
@@ -97,7 +99,7 @@ export class ElevenLabsWriter implements ContextWriter {
   *end(): Generator<object> {
     clearTimeout(this.#idle);
     const { contextId, isMulti, contextIdleMs } = this.#context;
-    if (this.#isExpired && !isMulti && !this.#hasFailed) {
+    if (this.hasExpired && !this.#hasFailed) {
       const message = `No text arrived for ${contextIdleMs / 1000} s. Send a space while the next text is not ready.`;
       yield* this.fail(new Failure('request_timeout', { message }));
     }
