@@ -1,7 +1,7 @@
 // Tests `sonant db`: an installation moves from SQLite to PostgreSQL completely, or not at all.
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import type { CommandLine } from '../../../src/app/cli/command.ts';
+import { type CommandLine, commandLine } from '../../../src/app/cli/command.ts';
 import { configCommand } from '../../../src/app/cli/config.ts';
 import { dbCommand } from '../../../src/app/cli/db.ts';
 import { doctorCommand } from '../../../src/app/cli/doctor.ts';
@@ -32,7 +32,7 @@ async function openTestServices() {
     const print = (text: string) => {
       said += text;
     };
-    await command.run({ args, loadConfig: () => config, print } as Partial<CommandLine> as CommandLine);
+    await command.run({ ...commandLine, args, loadConfig: () => config, print } as CommandLine);
     return said;
   };
   return { file, url, config, run };
