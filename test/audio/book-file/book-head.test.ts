@@ -76,21 +76,24 @@ test('a table of ID3 lists more chapters than one has room for as tables', () =>
   expect(others.flatMap(({ entries }) => entries)).toEqual(marks.map((_, i) => `chp${i}`));
 });
 
-test.each([24_000, 44_100])('the LAME tag of an MP3 of %i Hz has the checksum of its frame', async (rateHz) => {
-  const file = Buffer.from(await bookOf('mp3', rateHz, await makeChapters('mp3', rateHz, two)));
-  const lame = file.indexOf('LAME3.100');
-  const sync = file.lastIndexOf(Buffer.of(0xff), lame);
-  const tag = file.subarray(sync, lame + 34);
-  // CRC-16 with the polynomial 0x8005, bit by bit over the reflected message, as the tag's specification describes.
-  let register = 0;
-  for (const byte of tag)
-    for (let bit = 0; bit < 8; bit++) {
-      const isSet = ((register >> 15) ^ (byte >> bit)) & 1;
-      register = ((register << 1) ^ (isSet ? 0x8005 : 0)) & 0xffff;
-    }
-  const reflected = Number.parseInt([...register.toString(2).padStart(16, '0')].reverse().join(''), 2);
-  expect(file.readUInt16BE(lame + 34)).toBe(reflected);
-});
+test.each([24_000, 44_100])(
+  'the LAME tag of an MP3 of %i Hz has its bit rate and the checksum of its frame',
+  async (rateHz) => {
+    const file = Buffer.from(await bookOf('mp3', rateHz, await makeChapters('mp3', rateHz, two)));
+    const lame = file.indexOf('LAME3.100');
+    const sync = file.lastIndexOf(Buffer.of(0xff), lame);
+    const tag = file.subarray(sync, lame + 34);
+    // CRC-16 with the polynomial 0x8005, bit by bit over the reflected message, as the tag's specification describes.
+    let register = 0;
+    for (const byte of tag)
+      for (let bit = 0; bit < 8; bit++) {
+        const isSet = ((register >> 15) ^ (byte >> bit)) & 1;
+        register = ((register << 1) ^ (isSet ? 0x8005 : 0)) & 0xffff;
+      }
+    const reflected = Number.parseInt([...register.toString(2).padStart(16, '0')].reverse().join(''), 2);
+    expect([file[lame + 20], file.readUInt16BE(lame + 34)]).toEqual([64, reflected]);
+  },
+);
 
 test('a WAV above 4 GiB is an RF64 with its true sizes and its cues', async () => {
   const sampleRateHz = 48_000;
