@@ -51,8 +51,8 @@ export const messageMsMax = 10_000;
 /** Interval of the check for unfinished messages. */
 export const socketCheckMs = 1_000;
 /**
- * In this time, a connection without a key in its headers must send one in its first message. A refusal waits for the
- * first message as long. Pipecat connects again without end if a refused connection lasts for five seconds.
+ * In this time, a connection without a key in its headers must send one in its first message. A refusal waits this
+ * long at most for the first message. Pipecat connects again without end if a refused connection lasts for five seconds.
  */
 export const firstMessageMs = 4_000;
 /** Maximum number of contexts spoken at the same time on one connection of a Cartesia or ElevenLabs client. */
