@@ -25,7 +25,6 @@ const benches: Readonly<Record<string, () => Promise<{ bench: Bench }>>> = {
   replicas: () => import('./replicas.ts'),
   overload: () => import('./overload.ts'),
   resampler: () => import('./resampler.ts'),
-  encoders: () => import('./encoders.ts'),
   'word-times': () => import('./word-times.ts'),
   words: () => import('./words.ts'),
   languages: () => import('./languages.ts'),

@@ -56,7 +56,7 @@ const introduction = [
   `CPU time, latency, rates and memory of Sonant beside comparable servers and libraries. Compare the ratios: times and rates depend on the
 machine. A ratio is the median of several rounds; most benches run each program twice per round, in both orders.`,
   `\`npm run bench NAME\` measures again, best on an idle machine, and \`npm run bench report\` writes this page. A bench leaves out programs
-that are not installed (nginx, ffmpeg, Flask, FastAPI, PyAV). [Load testing](load-testing.md) shows how to measure a service on another machine.`,
+that are not installed (nginx, Flask, FastAPI, PyAV). [Load testing](load-testing.md) shows how to measure a service on another machine.`,
 ];
 
 function goalsOf(reports: Reports): string[] {
