@@ -83,7 +83,6 @@ async function openSonant(openOther?: typeof openSameHandler): Promise<Addresses
     speech: { plan: readyPlan, async checkCapacity() {}, speak: readySpeak },
     delivery: readyDelivery,
     metering,
-    idempotency,
   });
   const api = {
     runner,

@@ -68,8 +68,6 @@ export function createIdempotency(options: IdempotencyOptions) {
         clearInterval(renewing);
       }
     },
-    /** Deletes the answers that describe a deleted resource, so that their keys can be used again. */
-    forgetAbout: (callerId: string, subject: string): Promise<void> => rows.deleteBySubject(callerId, subject),
   };
 }
 

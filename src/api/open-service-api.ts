@@ -57,7 +57,7 @@ export function openServiceApi(options: ApiOptions) {
   const { delivery, audio, readReceipt, isAlive } = options.clips;
   const metering = createMetering({ limiter, ledger, onFault });
   const idempotency = createIdempotency({ rows: createAnswerRows(store), isAlive });
-  const operations = createSpeechOperations({ speech, delivery, metering, idempotency });
+  const operations = createSpeechOperations({ speech, delivery, metering });
   const jobs = openJobHandlers(options.jobs);
   const runner = createRunner(options.running);
   return {

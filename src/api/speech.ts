@@ -8,7 +8,6 @@ import { SlotQueue } from '../platform/runtime/slot-queue.ts';
 import type { Plan, Speech, SpeechEvent, SpeechRequest } from '../speech.ts';
 import type { Call } from './call.ts';
 import { estimatesAtOnceMax, estimatesWaitingMax } from './call-limits.ts';
-import type { Idempotency } from './idempotency.ts';
 import type { Metering } from './metering.ts';
 import { toEstimateResponse } from './speech-messages.ts';
 
@@ -25,11 +24,10 @@ export interface SpeechOperationsOptions {
   speech: Pick<Speech, 'plan' | 'checkCapacity' | 'speak'>;
   delivery: Delivery;
   metering: Metering;
-  idempotency: Pick<Idempotency, 'forgetAbout'>;
 }
 
 export function createSpeechOperations(options: SpeechOperationsOptions) {
-  const { speech, delivery, metering, idempotency } = options;
+  const { speech, delivery, metering } = options;
   const estimateSlots = new SlotQueue({
     slotsMax: estimatesAtOnceMax,
     waitingMax: estimatesWaitingMax,
@@ -96,7 +94,6 @@ export function createSpeechOperations(options: SpeechOperationsOptions) {
     /** Throws `not_found` if the caller has no such audio. */
     async deleteAudio({ audioId }: DeleteAudioRequest, { caller }: Call) {
       await delivery.remove(audioId, caller);
-      await idempotency.forgetAbout(caller.callerId, audioId);
       return {};
     },
   };

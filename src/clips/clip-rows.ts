@@ -104,7 +104,7 @@ export function createClipRows(store: RowStore, { onEnded = () => {} }: ClipRows
     },
     /** Whether the clip exists and is neither expired nor deleted. */
     async isAlive(clipId: string): Promise<boolean> {
-      const sql = 'select clip_id from clips where clip_id = $1 and expires_at_ms > $2';
+      const sql = 'select clip_id from clips where clip_id = $1 and deleted_at_ms is null and expires_at_ms > $2';
       return (await store.query(sql, clipId, Date.now())).length > 0;
     },
     /** Finds the owner's newest clip with this cache key that does not expire before `untilMs`. */

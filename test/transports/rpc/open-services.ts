@@ -86,10 +86,9 @@ export async function openTestServices(options: ServicesTestOptions = {}) {
   const { delivery, voices, plan, speak, estimateSpeech } = fakeSpeech;
   const onCallEnd = (call: EndedCall) => void calls.push(call);
   const runner = createRunner({ admit, isInForce, onCallEnd, tracing, timeLimits, openLimits });
-  const idempotency = { forgetAbout: async () => {} };
   const metering = createMetering({ ...unlimited, onFault });
   const spoken = { plan, checkCapacity: async () => {}, speak };
-  const speechOperations = createSpeechOperations({ speech: spoken, delivery, metering, idempotency });
+  const speechOperations = createSpeechOperations({ speech: spoken, delivery, metering });
   const callRpc = createCallRpc([
     [SpeechService, { deleteAudio: speechOperations.deleteAudio }],
     [VoiceService, createVoiceHandlers({ voices, engines: [], management: unused })],
