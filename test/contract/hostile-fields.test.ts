@@ -530,6 +530,13 @@ const elevenLabsMessages = [
   { text: '', context_id: 'a' },
   { close_socket: true },
 ];
+const dialogueMessages = [
+  { context_id: 'a', voices: ['tone-low'], voice_settings: { stability: 1 } },
+  { context_id: 'a', inputs: [{ text: 'Hi.', voice_id: 'tone-low', new_turn: true }], flush: true },
+  { context_id: 'a', keep_alive: true },
+  { context_id: 'a', close_context: true },
+  { close_socket: true },
+];
 const cartesiaMessages = [
   { ...cartesiaSpeech, continue: true, flush: false },
   { context_id: 'a', transcript: '', continue: false, cancel: false },
@@ -540,6 +547,8 @@ const sockets: Readonly<Record<string, Messages>> = {
   '/api/audio/speech/live': liveMessages,
   '/v1/text-to-speech/tone-low/stream-input': elevenLabsMessages,
   '/v1/text-to-speech/tone-low/multi-stream-input': elevenLabsMessages,
+  '/v1/text-to-dialogue/stream-input': dialogueMessages,
+  '/v1/text-to-dialogue/multi-stream-input': dialogueMessages,
   '/tts/websocket': cartesiaMessages,
 };
 
