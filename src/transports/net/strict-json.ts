@@ -79,7 +79,7 @@ export function* readJson(bytes: Uint8Array, from = 0, to = bytes.length): Steps
   yield;
   const text = decode(bytes.subarray(start, end));
   yield;
-  return parseText(text);
+  return parseText(text, start === 0);
 }
 
 function* readList(bytes: Uint8Array, from: number, to: number): Steps<unknown[]> {
@@ -182,11 +182,13 @@ function decode(bytes: Uint8Array): string {
   }
 }
 
-function parseText(text: string): unknown {
+/** If the text starts where the body does, the failure has the position in the body, which V8 states in most messages. */
+function parseText(text: string, isStart = false): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw refuse('The body is not valid JSON.', error);
+    const [, line, column] = (isStart && /\(line (\d+) column (\d+)\)$/.exec((error as Error).message)) || [];
+    throw refuse(`The body is not valid JSON${line ? ` at line ${line}, column ${column}` : ''}.`, error);
   }
 }
 

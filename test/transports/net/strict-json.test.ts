@@ -44,7 +44,7 @@ test('a byte order mark is overlooked', () => {
 test.each([
   ['', 'JSON'],
   ['{', 'JSON'],
-  ['{"a":1,}', 'JSON'],
+  ['{\n"a":1,}', 'JSON at line 2, column 7'],
   ["{'a':1}", 'JSON'],
   ['{"a":NaN}', 'JSON'],
   ['{"a":1}{', 'JSON'],
