@@ -3,7 +3,7 @@
 // is how a run of text is spoken: engine, voice, language, speed, pitch and volume. If an engine lacks a feature, the
 // text is spoken plainly and the feature is reported as ignored.
 import { joinOrigins, type Origin, sourceTypes } from '../audio.ts';
-import type { EngineCapabilities, Segment, Voice } from '../engines.ts';
+import type { EngineCapabilities, Segment, SegmentCheck, Voice } from '../engines.ts';
 import { positionIn } from '../platform/count-chars.ts';
 import { Failure, invalidField } from '../platform/errors.ts';
 import { isSpokenBy } from '../platform/language-code.ts';
@@ -208,7 +208,8 @@ export interface Rendering extends Diction {
   manner: Pick<Segment, 'instructions' | 'seed'>;
 }
 
-export type PlannedCut = TextCut<Rendering>;
+/** A cut, with the result of the checks of its audio once it was spoken. */
+export type PlannedCut = TextCut<Rendering> & { check?: SegmentCheck };
 
 interface RenderOptions {
   cast: Cast;

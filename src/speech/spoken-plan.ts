@@ -32,17 +32,10 @@ export interface Speaking {
 }
 
 /**
- * Yields the stored audio of a cut, and adds its check to `checks`. If none is stored, calls `speak`, which adds the
- * check, and stores the resulting audio with it.
+ * Yields the stored audio of a cut, and sets the check of the cut. If none is stored, calls `speak`, which sets the check,
+ * and stores the resulting audio with it.
  */
-export type KeepSegment = (
-  cut: PlannedCut,
-  speak: SpeakWhole,
-  signal: AbortSignal,
-  checks: SegmentChecks,
-) => AsyncIterable<SpokenPcm>;
-
-export type SegmentChecks = Map<PlannedCut, SegmentCheck>;
+export type KeepSegment = (cut: PlannedCut, speak: SpeakWhole, signal: AbortSignal) => AsyncIterable<SpokenPcm>;
 
 /** Speaks a segment in the background. */
 export type RunKept = (
@@ -95,8 +88,6 @@ export class SpokenPlan {
   #voiceId: string;
   #chars = 0;
   #startSeconds = 0;
-  /** Checks of cuts that are being spoken. */
-  readonly #checks: SegmentChecks = new Map();
   /** The cuts with words whose audio was encoded. A report is complete when a recognizer has heard its cut. */
   readonly #spoken: SegmentReport[] = [];
   readonly #hearings: Promise<void>[] = [];
@@ -124,8 +115,7 @@ export class SpokenPlan {
     const until = AbortSignal.any([signal, leaving.signal]);
     const speakWhole: SpeakWhole = (isAgain) =>
       kept.run(until, (by) => Array.fromAsync(this.#speakCut(cut, by, isAgain)));
-    const keep = kept.keep(cut, speakWhole, until, this.#checks);
-    const pieces = keep[Symbol.asyncIterator]();
+    const pieces = kept.keep(cut, speakWhole, until)[Symbol.asyncIterator]();
     return {
       next: () => pieces.next(),
       // `return` alone is too late: a generator that awaits its first piece handles `return` only afterwards.
@@ -171,9 +161,7 @@ export class SpokenPlan {
 
   /** Notes what was spoken for a cut. */
   #report(planned: PlannedCut): void {
-    const check = this.#checks.get(planned) ?? { takes: 1 };
-    this.#checks.delete(planned);
-    const { chunkIndex, cut, rendering } = planned;
+    const { chunkIndex, cut, rendering, check = { takes: 1 } } = planned;
     if (!cut || !rendering) return;
     const [text, spoken] = [this.#writtenIn(planned), spokenIn(cut)];
     // What a recognizer hears later is added to the same object.
@@ -250,7 +238,7 @@ export class SpokenPlan {
     };
     const until = ended ? AbortSignal.any([signal, ended]) : signal;
     const onChecked = (check: SegmentCheck, heard?: Promise<SegmentCheck>) => {
-      this.#checks.set(planned, check);
+      planned.check = check;
       if (heard) this.#hearings.push(heard.then((complete) => void Object.assign(check, complete)));
     };
     const options = { take, pace, onChecked, listen, repairs: this.#plan.request.verify === 'repair', deadlineMs };

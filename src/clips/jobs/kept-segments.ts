@@ -84,7 +84,6 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     { cut, segment, chars, charsUpTo }: { cut: PlannedCut; segment: number; chars: number; charsUpTo: number },
     speak: (isAgain: boolean) => Promise<readonly SpokenPcm[]>,
     signal: AbortSignal,
-    checks: Map<PlannedCut, SegmentCheck>,
   ): AsyncGenerator<SpokenPcm> {
     const fingerprint = fingerprintOf(cut);
     const before = await rows.findSegment(id, segment);
@@ -93,7 +92,7 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     if (isSame && before.clipKey === null) return;
     const kept = isSame ? await read(before) : undefined;
     if (kept) {
-      if (checkBefore) checks.set(cut, checkBefore);
+      if (checkBefore) cut.check = checkBefore;
       soFar.seconds += heardSecondsOf(cut, kept);
       return yield kept;
     }
@@ -111,7 +110,7 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     (await takeOwn()).end(0);
     const spoken = cut.cut ? whole(await speak(isAgain).catch(faultOf(cut, signal))) : undefined;
     const clipKey = spoken ? await write(spoken) : null;
-    const check = checks.get(cut);
+    const { check } = cut;
     const faults = check?.faults ?? [];
     const place = faults.length > 0 ? placeOf(cut, offsetOf(cut.chunkIndex)) : undefined;
     const voiceId = cut.rendering?.voice.voiceId ?? options.voiceId;
@@ -148,10 +147,10 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     if (spoken) yield spoken;
   }
 
-  return (cut, speak, signal, checks) => {
+  return (cut, speak, signal) => {
     const chars = countOwn(cut);
     soFar.chars += chars;
-    return keep({ cut, segment: next++, chars, charsUpTo: soFar.chars }, speak, signal, checks);
+    return keep({ cut, segment: next++, chars, charsUpTo: soFar.chars }, speak, signal);
   };
 }
 

@@ -6,7 +6,6 @@ import { type KeepSegmentsOptions, keepSegments } from '../../../src/clips/jobs/
 import type { SegmentCheck } from '../../../src/engines/guard.ts';
 import { Failure } from '../../../src/platform/errors.ts';
 import type { PlannedCut } from '../../../src/speech/cast.ts';
-import type { SegmentChecks } from '../../../src/speech/spoken-plan.ts';
 
 const { signal } = new AbortController();
 const check: SegmentCheck = { takes: 2, seed: 3, faults: ['silence'] };
@@ -76,26 +75,24 @@ function open({ charged = 0, rowFails = false, isSpent = false } = {}) {
     ...{ cut: { text: 'The end.', spans: [] }, rendering: { ...rendering, ended: ended.signal } },
   } as unknown as PlannedCut;
   const keep = keepSegments(options);
-  const checks: SegmentChecks = new Map();
   const speakWith = (own: typeof keep, during = () => {}) =>
     Array.fromAsync(
       own(
         cut,
         async () => {
           during();
-          checks.set(cut, check);
+          cut.check = check;
           return sound;
         },
         signal,
-        checks,
       ),
     );
   const speak = (during?: () => void) => speakWith(keep, during);
   /** Speaks the chapter from its start, as after a restart. Returns the check of its segment. */
   const speakAgain = async (during: () => void) => {
-    checks.clear();
+    delete cut.check;
     await speakWith(keepSegments(options), during);
-    return checks.get(cut);
+    return cut.check;
   };
   return { speak, speakAgain, kept, clips, ended, quota: () => quota };
 }
