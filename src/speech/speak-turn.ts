@@ -35,7 +35,8 @@ export function toTurn(
   { caller, signal, place, ...options }: SpeakTurnOptions,
 ): Utterance {
   const leaving = new AbortController();
-  const until = AbortSignal.any([signal, leaving.signal, ...(ended ? [ended] : [])]);
+  const own = ended ? AbortSignal.any([signal, ended]) : signal;
+  const until = AbortSignal.any([own, leaving.signal]);
   const [binding] = main.bindings;
   const { languageCode } = request;
   const turnPlace = createTurnPlace(text, place, (chars) =>
@@ -45,7 +46,8 @@ export function toTurn(
   return {
     ...options,
     cut: (casting) => cut(casting, feed),
-    signal: until,
+    // A recognizer may hear a turn that is over.
+    signal: own,
     admit() {
       const watch = onAbort(until, () => text.fail(until.reason));
       const end = () => {

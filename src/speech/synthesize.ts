@@ -232,11 +232,7 @@ export function createSpeech(options: SpeechOptions): Speech {
     },
     speak,
     speakTurn(turnPlan, text, given) {
-      const hear = listenFor(turnPlan.request, given.caller);
-      // A recognizer may hear a turn that is over, but not one that was interrupted or whose voice was withdrawn.
-      const until = turnPlan.ended ? AbortSignal.any([given.signal, turnPlan.ended]) : given.signal;
-      const listen: Listen | undefined =
-        hear && ((segment, pieces, _, untilMs) => hear(segment, pieces, until, untilMs));
+      const listen = listenFor(turnPlan.request, given.caller);
       return speakAll({ ...toTurn({ schedule, waitMsMax }, turnPlan, text, given), listen });
     },
     async *streamSpeech(request, caller, signal) {
