@@ -63,7 +63,8 @@ export function compareWords(
   const expected = wordsOf(text, languageCode);
   const found = wordsOf(heard, languageCode);
   const known = new Set(names.flatMap((name) => wordsOf(name, languageCode)).map(({ key }) => key));
-  const runs = [...runsOf(expected, found, (one, other) => one.key === other.key)];
+  const whole: Run = { said: expected, heard: found, from: 0, heardFrom: 0 };
+  const runs = [...runsOf(whole, (one, other) => one.key === other.key)];
   const described = runs.map((run) => describe(run, known));
   const differences = described.flat();
   const isOther =
@@ -86,7 +87,7 @@ const isWeighty = ({ key, digits }: Word): boolean => digits !== '' || negation.
  * Whether the run is one added short word, such as "the". Recognizers write some short words that nobody spoke, but do
  * not write a word twice that was spoken once.
  */
-function isImagined([said, [word, ...more]]: Run, found: readonly Word[]): boolean {
+function isImagined({ said, heard: [word, ...more] }: Run, found: readonly Word[]): boolean {
   if (said.length > 0 || !word || more.length > 0 || word.key.length > imaginedLettersMax) return false;
   if (isWeighty(word) || unspaced.test(word.key)) return false;
   const at = found.indexOf(word);
@@ -114,26 +115,25 @@ function wordsOf(text: string, languageCode: string): Word[] {
 }
 
 /** Words of the text, and the words that were heard in their place. */
-type Run = readonly [expected: readonly Word[], heard: readonly Word[], ...places: Places];
-/** Where a run begins in the text and in what was heard, if it has no words there. */
-type Places = readonly [expected: number, heard: number];
+interface Run {
+  said: readonly Word[];
+  heard: readonly Word[];
+  /** The end of the word before the run, in the text and in what was heard. */
+  from: number;
+  heardFrom: number;
+}
 
-/** The runs of words that differ, between the pairs of equal words. */
-function* runsOf(
-  expected: readonly Word[],
-  heard: readonly Word[],
-  isEqual: IsEqual,
-  places: Places = [0, 0],
-): Generator<Run> {
+/** The parts of a run that differ, between the pairs of equal words. */
+function* runsOf({ said, heard, from, heardFrom }: Run, isEqual: IsEqual): Generator<Run> {
   let [i, j] = [0, 0];
-  for (const [atI, atJ] of [...matchesOf(expected, heard, isEqual), [expected.length, heard.length] as const]) {
-    const before: Places = [expected[i - 1]?.to ?? places[0], heard[j - 1]?.to ?? places[1]];
-    if (atI > i || atJ > j) yield [expected.slice(i, atI), heard.slice(j, atJ), ...before];
+  for (const [atI, atJ] of [...matchesOf(said, heard, isEqual), [said.length, heard.length] as const]) {
+    const before = { from: said[i - 1]?.to ?? from, heardFrom: heard[j - 1]?.to ?? heardFrom };
+    if (atI > i || atJ > j) yield { said: said.slice(i, atI), heard: heard.slice(j, atJ), ...before };
     [i, j] = [atI + 1, atJ + 1];
   }
 }
 
-type IsEqual = (expected: Word, heard: Word) => boolean;
+type IsEqual = (said: Word, heard: Word) => boolean;
 
 const step = { match: 0, skip: 1, add: 2 } as const;
 
@@ -173,7 +173,8 @@ function matchesOf(expected: readonly Word[], heard: readonly Word[], isEqual: I
 }
 
 /** What differs in a run, without words that sound alike and without names. */
-function describe([said, heard, ...places]: Run, names: ReadonlySet<string>): WordDifference[] {
+function describe(run: Run, names: ReadonlySet<string>): WordDifference[] {
+  const { said, heard } = run;
   // A word may be missing or added beside one that was misheard.
   const isAdded =
     heard.length > said.length && heard.some((word) => isWeighty(word) && !said.some(({ key }) => key === word.key));
@@ -187,22 +188,21 @@ function describe([said, heard, ...places]: Run, names: ReadonlySet<string>): Wo
   const isName = ({ key }: Word) => names.has(key);
   // A name may be heard as any word, or as two.
   let wordsMore = said.filter(isName).length;
-  return [...runsOf(said, heard, (one, other) => isName(one) || soundsAlike(one.sound, other.sound), places)].flatMap(
-    ([left, found, at, heardAt]) => {
-      if (isPartOfNumber(left, found)) return [];
-      if (left.length === 0 && found.length === 1 && wordsMore-- > 0) return [];
-      if ([...left, ...found].every(({ key }) => hesitation.test(key))) return [];
-      return {
-        kind: found.length === 0 ? 'missing' : left.length === 0 ? 'added' : 'changed',
-        expected: textOf(left),
-        heard: textOf(found),
-        from: left[0]?.from ?? at,
-        to: left.at(-1)?.to ?? at,
-        heardFrom: found[0]?.from ?? heardAt,
-        words: Math.max(left.length, found.length),
-      };
-    },
-  );
+  const parts = [...runsOf(run, (one, other) => isName(one) || soundsAlike(one.sound, other.sound))];
+  return parts.flatMap(({ said: left, heard: found, from, heardFrom }) => {
+    if (isPartOfNumber(left, found)) return [];
+    if (left.length === 0 && found.length === 1 && wordsMore-- > 0) return [];
+    if ([...left, ...found].every(({ key }) => hesitation.test(key))) return [];
+    return {
+      kind: found.length === 0 ? 'missing' : left.length === 0 ? 'added' : 'changed',
+      expected: textOf(left),
+      heard: textOf(found),
+      from: left[0]?.from ?? from,
+      to: left.at(-1)?.to ?? from,
+      heardFrom: found[0]?.from ?? heardFrom,
+      words: Math.max(left.length, found.length),
+    };
+  });
 }
 
 /** Whether only parts of numbers differ, which can be read in several ways ("nine forty-five"), and none is missing. */
