@@ -2,7 +2,7 @@
 // receipt if it was made for a link or by a job, provided that files state their origin. The receipt keeps the text until
 // the audio is deleted. The stored bytes are the bytes that are signed; the signature is made on each read.
 import { hash } from 'node:crypto';
-import type { Origin } from '../audio.ts';
+import type { createFingerprint, Origin } from '../audio.ts';
 import { cutText } from '../platform/count-chars.ts';
 import { Failure } from '../platform/errors.ts';
 import { SlotQueue } from '../platform/runtime/slot-queue.ts';
@@ -13,21 +13,13 @@ import { signDetached } from './provenance/detached-signature.ts';
 import type { OpenSigner } from './provenance/places.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
-type Receipted = Pick<
-  ClipRow,
-  'clipId' | 'format' | 'sampleRateHz' | 'seconds' | 'createdAtMs' | 'fingerprint' | 'origin'
->;
-
 /** The bytes of the file that the clip's fingerprint covers. */
-interface SoundRange {
-  start: number;
-  byteCount: number;
-}
+type SoundRange = ReturnType<typeof createFingerprint>['range'];
 
 /** Id of the receipt in manifests. It is a hash, because the id of the audio is part of its URL. */
 export const receiptIdOf = (audioId: string): string => `rcp_${hash('sha256', audioId, 'base64url').slice(0, 26)}`;
 
-const toReceipt = (clip: Receipted, { start, byteCount }: SoundRange) => ({
+const toReceipt = (clip: ClipRow, { start, byteCount }: SoundRange) => ({
   version: 1,
   id: receiptIdOf(clip.clipId),
   service: (JSON.parse(clip.origin!) as Origin).software,
@@ -77,7 +69,7 @@ const pieceCharsMin = 64 * 1024;
 /** Stores a receipt in pieces, because a job has up to 25 000 segments. */
 export async function storeReceipt(
   clips: ClipStore,
-  clip: Receipted,
+  clip: ClipRow,
   range: SoundRange,
   listed: Listed,
 ): Promise<void> {

@@ -95,15 +95,15 @@ export function openTranscriber({ url, apiKey, model }: TranscriberOptions): Tra
     async transcribe(recorded, signal) {
       const whole: Transcript = { text: '', starts: new Map() };
       let from = 0;
-      while (from < recorded.samples.length || from === 0) {
+      do {
         const to = endOfPart(recorded, from);
         const part = await hear({ ...recorded, samples: recorded.samples.subarray(from, to) }, signal);
         if (whole.text !== '') whole.text += ' ';
         for (const [at, start] of part.starts)
           whole.starts.set(whole.text.length + at, from / recorded.sampleRateHz + start);
         whole.text += part.text;
-        from = Math.max(to, 1);
-      }
+        from = to;
+      } while (from < recorded.samples.length);
       return whole;
     },
   };
