@@ -127,26 +127,25 @@ interface RequeueLimits {
   keepUntilMs: number;
 }
 
-async function refuseRequeue(
+/** Queues an ended job again, unless it has another status, or its account has too many unfinished jobs. */
+async function requeue(
   rows: Transaction,
   jobKey: string,
   statuses: string,
-  { unendedMax }: RequeueLimits,
-): Promise<'left' | 'too many' | undefined> {
-  const sql = `select account_id as "accountId" from jobs where job_key = $1 and status in (${statuses})`;
-  const [job] = await rows.query<{ accountId: string }>(sql, jobKey);
+  { unendedMax, keepUntilMs }: RequeueLimits,
+): Promise<'queued' | 'left' | 'too many'> {
+  const ended = `select account_id as "accountId" from jobs where job_key = $1 and status in (${statuses})`;
+  const [job] = await rows.query<{ accountId: string }>(ended, jobKey);
   if (!job) return 'left';
-  return (await countUnended(rows, job.accountId)) >= unendedMax ? 'too many' : undefined;
-}
-
-async function requeue(rows: Transaction, jobKey: string, { keepUntilMs }: RequeueLimits): Promise<void> {
-  const sql = `update jobs set status = 'queued', error = null, ended_at_ms = null, ended_revision = null,
+  if ((await countUnended(rows, job.accountId)) >= unendedMax) return 'too many';
+  const queue = `update jobs set status = 'queued', error = null, ended_at_ms = null, ended_revision = null,
     expires_at_ms = null, revision = revision + 1 where job_key = $1`;
-  await rows.query(sql, jobKey);
+  await rows.query(queue, jobKey);
   await rows.query('update job_chapters set not_before_ms = 0, attempts = 0 where job_key = $1', jobKey);
   const keep = `update clips set expires_at_ms = $2 where expires_at_ms > $3 and clip_id in (
     select audio_id from job_chapters where job_key = $1 union select audio_id from jobs where job_key = $1)`;
   await rows.query(keep, jobKey, keepUntilMs, Date.now());
+  return 'queued';
 }
 
 /** Ends the job. Returns undefined if the job has already ended. */
@@ -239,20 +238,14 @@ export function createJobRows(store: RowStore, { onEnd, afterEnd }: JobRowsOptio
      * Queues a failed or canceled job again, unless its account has too many unfinished jobs. Its audio, which would
      * have expired with the job, is kept until `keepUntilMs`, unless it has already expired.
      */
-    retry: (jobKey: string, limits: RequeueLimits): Promise<'queued' | 'left' | 'too many'> =>
-      store.transaction(async (rows) => {
-        const refused = await refuseRequeue(rows, jobKey, "'failed', 'canceled'", limits);
-        if (!refused) await requeue(rows, jobKey, limits);
-        return refused ?? 'queued';
-      }),
+    retry: (jobKey: string, limits: RequeueLimits) =>
+      store.transaction((rows) => requeue(rows, jobKey, "'failed', 'canceled'", limits)),
     /** Queues a job that has succeeded again, to speak a suspect again. Throws a Failure if that is not possible. */
-    speakAgain: (id: ChapterId, offset: number, limits: RequeueLimits): Promise<'queued' | 'left' | 'too many'> =>
+    speakAgain: (id: ChapterId, offset: number, limits: RequeueLimits) =>
       store.transaction(async (rows) => {
-        const refused = await refuseRequeue(rows, id.jobKey, "'succeeded'", limits);
-        if (refused) return refused;
-        await reopenSuspect(rows, id, offset);
-        await requeue(rows, id.jobKey, limits);
-        return 'queued';
+        const requeued = await requeue(rows, id.jobKey, "'succeeded'", limits);
+        if (requeued === 'queued') await reopenSuspect(rows, id, offset);
+        return requeued;
       }),
     /** Deletes the job and all its rows. */
     remove: (jobKey: string): Promise<void> =>
