@@ -40,9 +40,9 @@ export interface JobSuspect {
   heard?: string;
   /** Start in the chapter's audio, in seconds, once the chapter is done. */
   start?: number | undefined;
-  /** Index of its segment, and the characters that speaking it again costs; undefined in rows of earlier versions. */
-  segment?: number;
-  chars?: number;
+  /** Index of its segment, and the characters that speaking it again costs. */
+  segment: number;
+  chars: number;
 }
 
 /** Largest number of suspects that are stored for a chapter. */
@@ -195,7 +195,7 @@ async function writeSegment(
   if (updated.length === 0 || held.length === 0) throw new LeaseLost();
   if (suspect) {
     const others = (JSON.parse(before.suspects) as JobSuspect[]).filter(({ offset }) => offset !== suspect.offset);
-    const suspects = [...others, { ...suspect, segment }].sort((a, b) => a.offset - b.offset);
+    const suspects = [...others, suspect].sort((a, b) => a.offset - b.offset);
     await writeSuspects(rows, row, suspects.slice(0, suspectsMax));
   }
   const replaced = 'delete from job_segments where job_key = $1 and chapter = $2 and segment = $3';
@@ -303,7 +303,7 @@ async function keepSuspect(rows: Transaction, id: ChapterId, offset: number): Pr
  */
 async function findReopenable(rows: Rows, id: ChapterId, offset: number) {
   const { suspect, others } = await findSuspect(rows, id, offset);
-  const { segment = -1, chars = 0 } = suspect;
+  const { segment, chars } = suspect;
   const sql = `select 1 from job_segments where job_key = $1 and chapter = $2 and segment = $3
     and not exists (select 1 from job_chapters c where c.job_key = $1 and c.chapter <> $2 and c.status = 'done'
       and not exists (select 1 from clips where clip_id = c.audio_id and expires_at_ms > $4))`;

@@ -122,13 +122,8 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     const report = check ? JSON.stringify(check) : null;
     const sampleRateHz = spoken?.sampleRateHz ?? 0;
     const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz, words, report };
-    const heard = faults.includes('words_differ') ? cutText(check?.heard ?? '', faultTextCharsMax) : undefined;
-    const suspect = place && {
-      ...place,
-      chars: charsAgain,
-      faults: [...faults],
-      ...(heard !== undefined && { heard }),
-    };
+    const heard = faults.includes('words_differ') && { heard: cutText(check?.heard ?? '', faultTextCharsMax) };
+    const suspect = place && { ...place, segment, chars: charsAgain, faults: [...faults], ...heard };
     const unchecked = Number(isUnchecked(row, check)) - Number(isUnchecked(before, checkBefore));
     const times = { leaseUntilMs: await leaseUntilMs(), seconds: soFar.seconds, busyMs };
     const taken = await takeOwn();
