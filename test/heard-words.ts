@@ -29,7 +29,7 @@ export const kindsOfSentences: ReadonlyMap<string, readonly string[]> = new Map(
 );
 
 export function createHearing(url: string) {
-  const transcriber = openTranscriber({ url, apiKey: '', model: 'whisper-1' })!;
+  const transcribe = openTranscriber({ url, apiKey: '', model: 'whisper-1' })!;
   return async (sentences: readonly string[], speak: (text: string) => Promise<Pcm>): Promise<HeardWords> => {
     const counts: HeardWords = { sentences: 0, words: 0, wrong: 0, skipped: 0, repeated: 0, truncated: 0 };
     for (const text of sentences) {
@@ -39,7 +39,7 @@ export function createHearing(url: string) {
         sampleRateHz,
         languageCode: 'en',
       };
-      const heard = await transcriber.transcribe(recorded, new AbortController().signal);
+      const heard = await transcribe(recorded, new AbortController().signal);
       const { words, differences } = compareWords(text, heard.text, { languageCode: 'en' });
       counts.sentences++;
       counts.words += words;

@@ -50,7 +50,7 @@ export async function openSpeech(options: OpenSpeechOptions) {
     );
   });
   const { transcriptionUrl: url, transcriptionApiKey: apiKey, transcriptionModel: model } = config;
-  const transcriber = openTranscriber({ url, apiKey, model });
+  const transcribe = openTranscriber({ url, apiKey, model });
   const speech = createSpeech({
     voices,
     lexicons,
@@ -60,7 +60,7 @@ export async function openSpeech(options: OpenSpeechOptions) {
       config.provenance === 'off'
         ? undefined
         : { software: `Sonant ${packageFile.version}`, operator: config.provenanceOperator },
-    verifier: transcriber && createVerifier(transcriber, { atOnceMax: config.transcriptionAtOnce }),
+    verifier: transcribe && createVerifier(transcribe, { atOnceMax: config.transcriptionAtOnce }),
     waitMsMax: waitingSeconds * 1000,
   });
   const kept = opened.move();

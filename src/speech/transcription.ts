@@ -13,12 +13,8 @@ export interface Transcript {
   starts: Map<number, number>;
 }
 
-export interface Transcriber {
-  /**
-   * Throws a Failure if the server does not answer with a transcript, with `retryAfterSeconds` if it may answer later.
-   */
-  transcribe(recording: Recorded, signal: AbortSignal): Promise<Transcript>;
-}
+/** Throws a Failure if the server does not answer with a transcript, with `retryAfterSeconds` if it may answer later. */
+export type Transcribe = (recording: Recorded, signal: AbortSignal) => Promise<Transcript>;
 
 interface Recorded {
   samples: Float32Array;
@@ -46,7 +42,7 @@ const answerMsLeast = 60_000;
 const shareOfLength = 2;
 
 /** Returns undefined if no server is configured. */
-export function openTranscriber({ url, apiKey, model }: TranscriberOptions): Transcriber | undefined {
+export function openTranscriber({ url, apiKey, model }: TranscriberOptions): Transcribe | undefined {
   if (url === '') return undefined;
   /** Whether the server has refused word times. */
   let isPlain = false;
@@ -91,21 +87,19 @@ export function openTranscriber({ url, apiKey, model }: TranscriberOptions): Tra
     }
   }
 
-  return {
-    async transcribe(recorded, signal) {
-      const whole: Transcript = { text: '', starts: new Map() };
-      let from = 0;
-      do {
-        const to = endOfPart(recorded, from);
-        const part = await hear({ ...recorded, samples: recorded.samples.subarray(from, to) }, signal);
-        if (whole.text !== '') whole.text += ' ';
-        for (const [at, start] of part.starts)
-          whole.starts.set(whole.text.length + at, from / recorded.sampleRateHz + start);
-        whole.text += part.text;
-        from = to;
-      } while (from < recorded.samples.length);
-      return whole;
-    },
+  return async (recorded, signal) => {
+    const whole: Transcript = { text: '', starts: new Map() };
+    let from = 0;
+    do {
+      const to = endOfPart(recorded, from);
+      const part = await hear({ ...recorded, samples: recorded.samples.subarray(from, to) }, signal);
+      if (whole.text !== '') whole.text += ' ';
+      for (const [at, start] of part.starts)
+        whole.starts.set(whole.text.length + at, from / recorded.sampleRateHz + start);
+      whole.text += part.text;
+      from = to;
+    } while (from < recorded.samples.length);
+    return whole;
   };
 }
 

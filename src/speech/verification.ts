@@ -8,7 +8,7 @@ import { joinPcm, secondsOf } from '../platform/pcm.ts';
 import { CircuitBreaker } from '../platform/runtime/circuit-breaker.ts';
 import { SlotQueue } from '../platform/runtime/slot-queue.ts';
 import { compareWords } from '../text.ts';
-import type { Transcriber } from './transcription.ts';
+import type { Transcribe } from './transcription.ts';
 
 /** Returns a function that has segments heard for an account. */
 export type Verifier = (owner: string) => Listen;
@@ -29,7 +29,7 @@ const restSecondsMax = 60;
 const heardCharsMax = { start: 200, perChar: 2 };
 
 export function createVerifier(
-  { transcribe }: Transcriber,
+  transcribe: Transcribe,
   { atOnceMax, waitMsMax = waitMsUsual }: VerifierOptions,
 ): Verifier {
   const slots = new SlotQueue({ slotsMax: atOnceMax, waitingMax, isShared: true });

@@ -36,13 +36,13 @@ transcription API hears the recording: set SONANT_TRANSCRIPTION_URL.`,
     const languageCode = toLanguageCode(given);
     if (languageCode === undefined) throw new UsageError(`--language ${given}: must be a code such as en-US`);
     const { transcriptionUrl: url, transcriptionApiKey: apiKey, transcriptionModel: model } = loadConfig();
-    const transcriber = openTranscriber({ url, apiKey, model });
-    if (!transcriber) throw new UsageError('set SONANT_TRANSCRIPTION_URL to a server with OpenAI’s transcription API');
+    const transcribe = openTranscriber({ url, apiKey, model });
+    if (!transcribe) throw new UsageError('set SONANT_TRANSCRIPTION_URL to a server with OpenAI’s transcription API');
     const [file, text] = await Promise.all([readFileOf(path), readFileOf(values.text)]);
     const recording = await decodeRecording(file, { secondsMax: recordingSecondsMax }).catch((error: Error) => {
       throw new UsageError(`${path} ${error.message}`);
     });
-    const heard = await transcriber.transcribe({ ...recording, languageCode }, signal);
+    const heard = await transcribe({ ...recording, languageCode }, signal);
     const names = values.names?.split(',') ?? [];
     const { words, differences, isSuspect } = compareWords(text.toString(), heard.text, { languageCode, names });
     const listed = differences.map((each) => ({ ...each, start: heard.starts.get(each.heardFrom) ?? null }));
