@@ -10,7 +10,7 @@ export type { Speech } from './speech/synthesize.ts';
 export { type CaptionKind, speechFields } from './speech/fields.ts';
 export { FileOfTurns, LiveTurn } from './speech/live-turn.ts';
 export { fromStoredRequest, readRequest, type SpeechRequest, toRequest, toStoredRequest } from './speech/request.ts';
-export type { SpeechEvent } from './speech/speech-events.ts';
+export type { SpeechEvent, SpeechFindings } from './speech/speech-events.ts';
 export type { TimedWord } from './speech/word-timing.ts';
 
 // Voices and lexicons

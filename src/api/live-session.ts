@@ -6,7 +6,7 @@ import { countChars } from '../platform/count-chars.ts';
 import { Failure, invalidField } from '../platform/errors.ts';
 import { onAbort } from '../platform/runtime/abort.ts';
 import { atOnce, inSteps } from '../platform/runtime/steps.ts';
-import { FileOfTurns, LiveTurn, type SpeechEvent, type SpeechRequest } from '../speech.ts';
+import { FileOfTurns, LiveTurn, type SpeechEvent, type SpeechFindings, type SpeechRequest } from '../speech.ts';
 import type { Call } from './call.ts';
 import {
   catchUpCheckMs,
@@ -50,12 +50,9 @@ export type LiveEvent =
   | { type: 'audio'; turn: number; audio: Uint8Array }
   | ({ type: 'timestamps'; turn: number } & Pick<SpeechEvent<'timestamps'>, 'words' | 'quality' | 'languageCode'>)
   | ({ turn: number } & Omit<SpeechEvent<'mark'>, 'chunkIndex'>)
-  | ({ type: 'flushed'; turn: number; chars: number; seconds: number } & Pick<
-      SpeechEvent<'done'>,
-      'suspects' | 'unchecked'
-    >)
+  | ({ type: 'flushed'; turn: number; chars: number; seconds: number } & SpeechFindings)
   /** What a recognizer has heard of a turn. Other turns do not wait for it. */
-  | ({ type: 'checked'; turn: number } & Pick<SpeechEvent<'done'>, 'suspects' | 'unchecked'>)
+  | ({ type: 'checked'; turn: number } & SpeechFindings)
   | { type: 'interrupted'; turn: number; playedMs: number; textSpoken: string; textRemaining: string }
   | { type: 'done'; chars: number; seconds: number };
 

@@ -11,7 +11,7 @@ import {
   type SynthesizeSpeechResponseSchema,
 } from '../../gen/sonant/v1/speech_pb.ts';
 import type { Clip } from '../clips.ts';
-import type { Plan, SpeechEvent } from '../speech.ts';
+import type { Plan, SpeechEvent, SpeechFindings } from '../speech.ts';
 import type { LiveEvent, LiveInfo } from './live-session.ts';
 import { toEnum } from './messages.ts';
 
@@ -125,7 +125,7 @@ const toMark = ({ kind, name, seconds }: Pick<SpeechEvent<'mark'>, 'kind' | 'nam
   time: roundSeconds(seconds),
 });
 
-const toChecked = ({ suspects = [], unchecked = 0 }: Pick<SpeechEvent<'done'>, 'suspects' | 'unchecked'>) => ({
+const toChecked = ({ suspects = [], unchecked = 0 }: SpeechFindings) => ({
   suspects: suspects.map(({ startSeconds: start, seconds, chunkIndex, faults = [], text, heard }) => ({
     chunkIndex,
     start,

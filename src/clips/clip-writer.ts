@@ -2,7 +2,7 @@
 // stream that fails or is abandoned leaves no clip and releases its reserved room.
 import type { Caller } from '../accounts.ts';
 import { createFingerprint } from '../audio.ts';
-import type { SpeechEvent, TimedWord } from '../speech.ts';
+import type { SpeechEvent, SpeechFindings, TimedWord } from '../speech.ts';
 import { removeClip, storeCaptions } from './beside-audio.ts';
 import { type CaptionedText, toCues } from './captions.ts';
 import type { ClipRoom, Reservation } from './clip-room.ts';
@@ -86,7 +86,7 @@ export class ClipWriter {
 
 export function toClipRow(
   info: SpeechEvent<'info'>,
-  done: Pick<SpeechEvent<'done'>, 'byteCount' | 'seconds' | 'chars' | 'suspects' | 'unchecked'>,
+  done: SpeechEvent<'done'>,
   { keepMs, caller, isLinked, isCached }: ClipRowOptions,
 ): ClipRow {
   const now = Date.now();
@@ -115,7 +115,7 @@ export function toClipRow(
   };
 }
 
-const checkOf = ({ suspects, unchecked }: Pick<SpeechEvent<'done'>, 'suspects' | 'unchecked'>): SpeechCheck => {
+const checkOf = ({ suspects, unchecked }: SpeechFindings): SpeechCheck => {
   if (suspects?.length) return 'suspect';
   return suspects && !unchecked ? 'good' : 'unchecked';
 };

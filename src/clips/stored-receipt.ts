@@ -67,12 +67,7 @@ async function* itemsOf(clips: ClipStore, listed: Listed): AsyncGenerator<string
 const pieceCharsMin = 64 * 1024;
 
 /** Stores a receipt in pieces, because a job has up to 25 000 segments. */
-export async function storeReceipt(
-  clips: ClipStore,
-  clip: ClipRow,
-  range: SoundRange,
-  listed: Listed,
-): Promise<void> {
+export async function storeReceipt(clips: ClipStore, clip: ClipRow, range: SoundRange, listed: Listed): Promise<void> {
   if (clip.origin === null || !clips.hasReceipts) return;
   const pieces = async function* () {
     let piece = `${JSON.stringify(toReceipt(clip, range)).slice(0, -1)},"${Object.keys(listed)[0]}":[`;

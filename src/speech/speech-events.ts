@@ -95,14 +95,18 @@ export interface SegmentReport extends SegmentCheck {
   seconds: number;
 }
 
-export interface SpeechDone {
-  type: 'done';
-  /** The segments with words, in order. */
-  segments?: readonly SegmentReport[] | undefined;
+/** What the checks of the segments have found. */
+export interface SpeechFindings {
   /** The segments that may not say their text; undefined if no segment could be judged. */
   suspects?: readonly SegmentReport[] | undefined;
   /** Number of segments that the recognizer left unchecked. */
   unchecked?: number | undefined;
+}
+
+export interface SpeechDone extends SpeechFindings {
+  type: 'done';
+  /** The segments with words, in order. */
+  segments?: readonly SegmentReport[] | undefined;
   /** In live speech: this event with the findings of a recognizer, once it has heard the turn. Never rejects. */
   later?: Promise<SpeechDone> | undefined;
   chars: number;
