@@ -10,7 +10,7 @@ import { toDuration } from './formatting.js';
  * @property {(job: Job) => void} show
  */
 
-/** @typedef {{ chapter: Job['chapters'][number], n: number, suspect: Job['chapters'][number]['suspects'][number] }} Found */
+/** @typedef {Job['chapters'][number]} Chapter */
 
 /**
  * @param {object} options
@@ -31,63 +31,53 @@ export function createSuspects({ toOwnAddress, settle }) {
     // The browser shows why the file cannot be played.
     void audio.play().catch(() => {});
   };
-  /** @param {Found} found @param {string} label @param {SettleSuspect['action']} action */
-  const toButton = ({ n, suspect: { text, offset } }, label, action) => {
-    const onclick = async (/** @type {{ currentTarget: HTMLButtonElement }} */ { currentTarget: button }) => {
-      button.disabled = true;
-      if (settle) await settle({ chapter: n, offset, action });
-      button.disabled = false;
-    };
-    return element('button', { type: 'button', class: 'quiet', 'aria-label': `${label} “${text}”`, onclick }, label);
+  /** @param {Chapter} chapter @param {number} n @param {Chapter['suspects'][number]} suspect @param {boolean} isOver */
+  const toItem = ({ title, audio_url: url, start: begun }, n, { text, faults, heard, start, offset }, isOver) => {
+    /** @param {string} label @param {(event: { currentTarget: HTMLButtonElement }) => void} onclick */
+    const button = (label, onclick) =>
+      element('button', { type: 'button', class: 'quiet', 'aria-label': `${label} “${text}”`, onclick }, label);
+    /** @param {string} label @param {SettleSuspect['action']} action */
+    const settling = (label, action) =>
+      settle &&
+      button(label, async ({ currentTarget }) => {
+        currentTarget.disabled = true;
+        await settle({ chapter: n, offset, action });
+        currentTarget.disabled = false;
+      });
+    const place = start === null ? [] : [toDuration(Math.floor((begun ?? 0) + start))];
+    const facts = [title || `Chapter ${n + 1}`, ...place, ...faults.map((fault) => fault.replaceAll('_', ' '))];
+    const words =
+      heard === undefined ? [text] : compareWords(wordsOf(text), wordsOf(heard)).flatMap((word) => [word, ' ']);
+    return element(
+      'li',
+      {},
+      url !== null && start !== null && button('Play', () => play(toOwnAddress(url), start)),
+      element('p', {}, ...words),
+      element('small', {}, facts.join(' · ')),
+      isOver && settling('Speak again', 'speak_again'),
+      settling('Keep', 'keep'),
+    );
   };
   let shown = '';
   return {
     root,
     show({ chapters, status }) {
       const isOver = status === 'succeeded';
-      const found = chapters.flatMap((chapter, n) => chapter.suspects.map((suspect) => ({ chapter, n, suspect })));
-      const count = chapters.reduce((sum, { suspect_count = 0 }) => sum + suspect_count, 0);
       // Buttons that are in use are not replaced while the job goes on.
-      const places = found.map(({ n, chapter, suspect }) => [n, chapter.start, chapter.audio_url, suspect]);
-      const next = JSON.stringify([isOver, count, places]);
+      const places = chapters.map((each) => [each.start, each.audio_url, each.suspects, each.suspect_count]);
+      const next = JSON.stringify([isOver, places]);
       if (next === shown) return;
       shown = next;
-      root.hidden = found.length === 0;
-      const shownCount = count > found.length ? ` (the first ${found.length} are shown)` : '';
+      const items = chapters.flatMap((chapter, n) =>
+        chapter.suspects.map((suspect) => toItem(chapter, n, suspect, isOver)),
+      );
+      const count = chapters.reduce((sum, { suspect_count = 0 }) => sum + suspect_count, 0);
+      root.hidden = items.length === 0;
+      const shownCount = count > items.length ? ` (the first ${items.length} are shown)` : '';
       summary.textContent = count === 1 ? '1 sentence to check' : `${count} sentences to check${shownCount}`;
-      const items = found.map((each) => {
-        const item = toItem(each, (url, seconds) => play(toOwnAddress(url), seconds));
-        if (settle && isOver) item.append(toButton(each, 'Speak again', 'speak_again'));
-        if (settle) item.append(toButton(each, 'Keep', 'keep'));
-        return item;
-      });
       fill(list, ...items);
     },
   };
-}
-
-/**
- * @param {Found} found
- * @param {(url: string, seconds: number) => void} play
- */
-function toItem({ chapter, n, suspect: { text, faults, heard, start } }, play) {
-  const { audio_url: url } = chapter;
-  const place = start === null ? [] : [toDuration(Math.floor((chapter.start ?? 0) + start))];
-  const facts = [chapter.title || `Chapter ${n + 1}`, ...place, ...faults.map((fault) => fault.replaceAll('_', ' '))];
-  const onclick = () => play(/** @type {string} */ (url), /** @type {number} */ (start));
-  return element(
-    'li',
-    {},
-    url !== null &&
-      start !== null &&
-      element('button', { type: 'button', class: 'quiet', 'aria-label': `Play “${text}”`, onclick }, 'Play'),
-    element(
-      'p',
-      {},
-      ...(heard === undefined ? [text] : compareWords(wordsOf(text), wordsOf(heard)).flatMap((word) => [word, ' '])),
-    ),
-    element('small', {}, facts.join(' · ')),
-  );
 }
 
 /** @param {string} word */
