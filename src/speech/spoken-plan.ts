@@ -37,11 +37,8 @@ export interface Speaking {
  */
 export type KeepSegment = (cut: PlannedCut, speak: SpeakWhole, signal: AbortSignal) => AsyncIterable<SpokenPcm>;
 
-/** Speaks a segment in the background. */
-export type RunKept = (
-  signal: AbortSignal,
-  work: (by: AbortSignal) => ReturnType<SpeakWhole>,
-) => ReturnType<SpeakWhole>;
+/** Runs work on a segment in the background. */
+export type RunKept = <Result>(signal: AbortSignal, work: (by: AbortSignal) => Promise<Result>) => Promise<Result>;
 
 /**
  * Makes an engine speak the whole segment. `isAgain` is set if the owner of a job has asked for another take; an engine

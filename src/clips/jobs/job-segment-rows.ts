@@ -128,7 +128,11 @@ export function createJobSegmentRows(store: RowStore) {
     findReopenable: (id: ChapterId, offset: number) => findReopenable(store, id, offset),
     /** Removes a sentence from the suspects of a chapter. Throws a Failure if it is none of them. */
     keepSuspect: (id: ChapterId, offset: number): Promise<void> =>
-      store.transaction((rows) => keepSuspect(rows, id, offset)),
+      store.transaction(async (rows) => {
+        const { others } = await findSuspect(rows, id, offset);
+        await writeSuspects(rows, id, others);
+        await rows.query('update jobs set revision = revision + 1 where job_key = $1', id.jobKey);
+      }),
     /** Deletes the segments of a voice and returns their clips. */
     deleteSegmentsOfVoice: (voiceId: string): Promise<string[]> =>
       store.transaction(async (rows) => {
@@ -289,12 +293,6 @@ async function findSuspect(rows: Rows, { jobKey, chapter }: ChapterId, offset: n
   const suspect = all.find((each) => each.offset === offset);
   if (!suspect) throw new Failure('not_found', { message: 'The chapter has no suspect here.' });
   return { suspect, others: all.filter((each) => each !== suspect) };
-}
-
-async function keepSuspect(rows: Transaction, id: ChapterId, offset: number): Promise<void> {
-  const { others } = await findSuspect(rows, id, offset);
-  await writeSuspects(rows, id, others);
-  await rows.query('update jobs set revision = revision + 1 where job_key = $1', id.jobKey);
 }
 
 /**
