@@ -1,12 +1,19 @@
 // `sonant check FILE --text FILE`: prints where a recording does not say its text. A transcription server hears the
 // recording.
-import { readFile } from 'node:fs/promises';
 import { decodeRecording } from '../../audio.ts';
 import { toLanguageCode } from '../../platform/language-code.ts';
-import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import { openTranscriber } from '../../speech.ts';
 import { compareWords } from '../../text.ts';
-import { type Command, formatTable, jsonFlag, onlyArgument, option, parseCommandArgs, UsageError } from './command.ts';
+import {
+  type Command,
+  formatTable,
+  jsonFlag,
+  onlyArgument,
+  option,
+  parseCommandArgs,
+  readInput,
+  UsageError,
+} from './command.ts';
 
 const options = {
   text: option('FILE', 'the text that the recording should say'),
@@ -38,7 +45,7 @@ transcription API hears the recording: set SONANT_TRANSCRIPTION_URL.`,
     const { transcriptionUrl: url, transcriptionApiKey: apiKey, transcriptionModel: model } = loadConfig();
     const transcribe = openTranscriber({ url, apiKey, model });
     if (!transcribe) throw new UsageError('set SONANT_TRANSCRIPTION_URL to a server with OpenAI’s transcription API');
-    const [file, text] = await Promise.all([readFileOf(path), readFileOf(values.text)]);
+    const [file, text] = await Promise.all([readInput(path), readInput(values.text)]);
     const recording = await decodeRecording(file, { secondsMax: recordingSecondsMax }).catch((error: Error) => {
       throw new UsageError(`${path} ${error.message}`);
     });
@@ -58,11 +65,6 @@ transcription API hears the recording: set SONANT_TRANSCRIPTION_URL.`,
     return isSuspect ? 1 : 0;
   },
 };
-
-const readFileOf = (path: string): Promise<Buffer> =>
-  readFile(path).catch((error: Error) => {
-    throw new UsageError(`cannot read ${path}: ${reasonOf(error)}`);
-  });
 
 function describe(words: number, rows: readonly string[][], isSuspect: boolean): string {
   if (rows.length === 0) return `The recording says all ${words} words of the text.`;

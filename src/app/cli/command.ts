@@ -1,11 +1,13 @@
 // The interface of a command, and its option table for argument parsing and help texts. Also contains
 // the errors that end a command, table output, and functions that open parts of the service.
+import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline/promises';
 import { setImmediate } from 'node:timers/promises';
 import { parseArgs, styleText } from 'node:util';
 import { type EngineDefinition, registry } from '../../engines.ts';
 import { Failure } from '../../platform/errors.ts';
 import { didYouMean, nearestName, questionOf } from '../../platform/runtime/nearest-name.ts';
+import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import { createLog } from '../../platform/telemetry/log.ts';
 import type { App, Keys, OpenedInspection, OpenedUsage, OpenedVoiceManagement } from '../command-line.ts';
 import { type Config, loadConfig } from '../config.ts';
@@ -194,6 +196,12 @@ export function onlyArgument([argument, ...more]: readonly string[], usage: stri
   if (argument === undefined || more.length > 0) throw new UsageError(`usage: ${usage}`);
   return argument;
 }
+
+/** Reads a file that an argument names. */
+export const readInput = (path: string): Promise<Buffer> =>
+  readFile(path).catch((error: Error) => {
+    throw new UsageError(`cannot read ${path}: ${reasonOf(error)}`);
+  });
 
 /** Runs `work`. Invalid fields of a request are reported under the names of their flags. */
 export async function withFlagNames<Result>(

@@ -1,7 +1,6 @@
 // `sonant lexicon list|put|show|remove`: manages lexicons, which define how words are pronounced. A lexicon file is a
 // PLS document or JSON: a list of entries, or an object with a name and entries.
 
-import { readFile } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { create } from '@bufbuild/protobuf';
 import { LexiconEntrySchema, type LexiconSpec, LexiconSpecSchema } from '../../../gen/sonant/v1/lexicon_pb.ts';
@@ -12,7 +11,6 @@ import { checkLexicon, type StoredLexicon, writePls } from '../../library.ts';
 import { Failure } from '../../platform/errors.ts';
 import { toLanguageCode } from '../../platform/language-code.ts';
 import { atOnce } from '../../platform/runtime/steps.ts';
-import { reasonOf } from '../../platform/runtime/system-errors.ts';
 import type { OfferedLexicon } from '../../speech.ts';
 import { Lexicon, type LexiconEntry } from '../../text.ts';
 import {
@@ -27,6 +25,7 @@ import {
   onlyArgument,
   option,
   parseCommandArgs,
+  readInput,
   UsageError,
   withOpened,
 } from './command.ts';
@@ -141,9 +140,7 @@ interface LexiconFile {
 }
 
 async function readLexiconFile(path: string): Promise<LexiconFile> {
-  const text = await readFile(path, 'utf8').catch((error: Error) => {
-    throw new UsageError(`cannot read ${path}: ${reasonOf(error)}`);
-  });
+  const text = (await readInput(path)).toString();
   const spec = create(LexiconSpecSchema);
   const reading = new Reading(false);
   if (/^\s*\ufeff?</.test(text)) spec.pls = text.replace(/^\ufeff/, '');
