@@ -28,12 +28,24 @@ const heldSecondsMax = 0.7;
 const silenceSecondsMax = 1;
 const repeatScoreMax = 9.5;
 /** Words spoken twice often score between this and `repeatScoreMax`, but so does one good segment in ten. */
-const likelyScoreMin = 3;
-const surprising = { longer: { deviations: 6, share: 1.4 }, shorter: { deviations: -4, share: 0.8 } };
+const likelyScoreMin = 3.5;
+const surprising = {
+  longer: { deviations: 6, share: 1.4 },
+  shorter: { deviations: -4, share: 0.8 },
+  end: { deviations: -3, share: 0.5 },
+  repeated: { deviations: 5, scoreMin: 5 },
+};
 /** Less speech is not judged. */
 const speechSecondsMin = 0.3;
 /** The text of a repeat is searched for letters that recur; shares are of the number of letters between the stretches. */
-const recurring = { lettersMin: 3, share: 0.35, margin: 6, tolerance: 0.3, toleranceLetters: 2 };
+const recurring = {
+  lettersMin: 3,
+  share: 0.35,
+  secondsPerScore: 0.0175,
+  margin: 6,
+  tolerance: 0.3,
+  toleranceLetters: 2,
+};
 
 /**
  * An engine that always makes the same samples cannot hold a sound or repeat a word by chance. Only the levels of its
@@ -55,24 +67,32 @@ export function createSpeechCheck(
     /** Returns the faults of the complete segment; undefined if it cannot be judged. */
     end(): SpeechFault[] | undefined {
       if (!frames || !/[\p{L}\p{N}]/u.test(text)) return undefined;
-      const { speechSeconds, endLevel, silenceSeconds, heldSeconds, repeat } = measureSpeech(frames);
+      const { speechSeconds, endLevel, endSeconds, silenceSeconds, heldSeconds, repeat } = measureSpeech(frames);
       if (speechSeconds < speechSecondsMin) return undefined;
       const slow = Math.max(1, 1 / speakingRate);
       const faults: SpeechFault[] = [];
       if (endLevel > endLevelMax) faults.push('cut_off');
       if (heldSeconds !== undefined && heldSeconds > heldSecondsMax * slow) faults.push('held_sound');
       if (silenceSeconds > silenceSecondsMax * slow) faults.push('silence');
-      if (repeat && repeat.score > likelyScoreMin && !isInText(text, repeat, speechSeconds)) {
-        if (repeat.score > repeatScoreMax) faults.push('repeated');
+      let repeatScore = repeat?.score ?? 0;
+      if (repeat && repeatScore > likelyScoreMin) {
+        if (isInText(text, repeat, speechSeconds)) repeatScore = 0;
+        else if (repeatScore > repeatScoreMax) faults.push('repeated');
         else likelyRepeat = repeat.againSeconds;
       }
       if (faults.length > 0 || isRepeatable) return faults;
       const { engine, voiceId, version } = voice;
       const name = [engine, voiceId, version, languageCode, segment.clone ? 'clone' : ''].join(' ');
-      const surprise = durations.learn(name, voiceId, text, speechSeconds * speakingRate);
-      const { longer, shorter } = surprising;
+      const surprise = durations.learn(name, voiceId, text, {
+        speech: speechSeconds * speakingRate,
+        end: endSeconds * speakingRate,
+        repeat: repeatScore,
+      });
       if (!surprise) return faults;
-      const { deviations, share } = surprise;
+      const { longer, shorter, end, repeated } = surprising;
+      const { deviations, share } = surprise.speech;
+      if (surprise.end.deviations < end.deviations && surprise.end.share < end.share) faults.push('cut_off');
+      if (surprise.repeat.deviations > repeated.deviations && repeatScore > repeated.scoreMin) faults.push('repeated');
       if (deviations > longer.deviations && share > longer.share) faults.push('too_long');
       if (deviations < shorter.deviations && share < shorter.share) faults.push('too_short');
       return faults;
@@ -85,19 +105,20 @@ export function createSpeechCheck(
 }
 
 /** Whether the text itself repeats letters, or has several digits, near the repeat. */
-function isInText(text: string, { atSeconds, lagSeconds }: Repeat, speechSeconds: number): boolean {
+function isInText(text: string, { score, atSeconds, lagSeconds }: Repeat, speechSeconds: number): boolean {
   const letters =
     text
       .toLowerCase()
       .normalize('NFD')
       .match(/[\p{L}\p{N}]/gu) ?? [];
   const perSecond = letters.length / speechSeconds;
-  const { lettersMin, share, margin, tolerance, toleranceLetters } = recurring;
+  const { lettersMin, share, secondsPerScore, margin, tolerance, toleranceLetters } = recurring;
   const start = Math.max(0, Math.floor(atSeconds * perSecond - margin));
   const part = letters.slice(start, Math.ceil((atSeconds + 2 * lagSeconds) * perSecond + margin));
   if (part.filter((letter) => /\p{N}/u.test(letter)).length > 1) return true;
   const lag = lagSeconds * perSecond;
-  const runMin = Math.max(lettersMin, Math.round(share * lag));
+  // The better the stretches agree, the more letters must recur.
+  const runMin = Math.max(lettersMin, Math.round(share * lag), Math.round(secondsPerScore * score * perSecond));
   const lagMax = lag * (1 + tolerance) + toleranceLetters;
   for (let by = Math.max(2, Math.floor(lag * (1 - tolerance) - toleranceLetters)); by <= lagMax; by++) {
     let run = 0;

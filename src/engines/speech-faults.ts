@@ -7,6 +7,8 @@ export interface SpeechMeasures {
   speechSeconds: number;
   /** Level of the last samples, as a share of the level of loud frames. */
   endLevel: number;
+  /** Time after the last loud sound. */
+  endSeconds: number;
   silenceSeconds: number;
   /** Absent if the frames have no spectra. */
   heldSeconds?: number;
@@ -51,7 +53,11 @@ export function measureSpeech(frames: SpeechFrames): SpeechMeasures {
   const to = levels.findLastIndex(isAudible) + 1;
   const silent = longestRun(levels.slice(from, to), (level) => !isAudible(level));
   const seconds = (to - from) * frameSeconds;
-  const ofLevels = { endLevel: loud > 0 ? frames.tailLevel / loud : 0, silenceSeconds: silent * frameSeconds };
+  const ofLevels = {
+    endLevel: loud > 0 ? frames.tailLevel / loud : 0,
+    endSeconds: (levels.length - 1 - levels.findLastIndex((level) => level > share.voiced * loud)) * frameSeconds,
+    silenceSeconds: silent * frameSeconds,
+  };
   if (!frames.hasSpectra) return { ...ofLevels, speechSeconds: seconds };
   return {
     ...ofLevels,
@@ -117,14 +123,13 @@ function findRepeat({ levels, bands }: SpeechFrames, from: number, to: number, v
       const [down, right] = [above.scores[lag + 1]! - distance.skip, row.scores[lag - 1]! - distance.skip];
       if (down > score) [score, first, second] = [down, above.firsts[lag + 1]!, above.seconds[lag + 1]!];
       if (right > score) [score, first, second] = [right, row.firsts[lag - 1]!, row.seconds[lag - 1]!];
-      if (score <= 0) [score, first, second] = [0, i, j];
+      // A stretch that has reached the similar one cannot be the first of the two.
+      if (score <= 0 || second - i < -stretch.overlapMax) [score, first, second] = [0, i, j];
       score = Math.max(0, score + gain);
       row.scores[lag] = score;
       row.firsts[lag] = first;
       row.seconds[lag] = second;
-      const pause = second - i;
-      if (score <= best.score || i - first < stretch.framesMin) continue;
-      if (pause < -stretch.overlapMax || pause > stretch.pauseMax) continue;
+      if (score <= best.score || i - first < stretch.framesMin || second - i > stretch.pauseMax) continue;
       const [atSeconds, lagSeconds] = [(first - from) * frameSeconds, lag * frameSeconds];
       Object.assign(best, { score, atSeconds, lagSeconds, againSeconds: second * frameSeconds });
     }

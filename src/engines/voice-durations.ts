@@ -1,5 +1,6 @@
-// Learns how long each voice needs for a text: seconds per letter and per pause, from the voice's own segments. Processes
-// share what they learn in the table `voice_durations`, which has sums of figures and no texts.
+// Learns what is usual for each voice from its own segments: how long it needs for a text (seconds per letter and per
+// pause), how long its last sound fades, and how much it seems to repeat. Processes share what they learn in the table
+// `voice_durations`, which has sums of figures and no texts.
 import { openPolling } from '../platform/runtime/polling.ts';
 import type { RowStore, Transaction } from '../platform/store/row-store.ts';
 
@@ -8,6 +9,8 @@ interface Learned {
   count: number;
   /** Sums of products of the features and the duration: the upper left part is the normal matrix. */
   sums: readonly (readonly number[])[];
+  /** Sums of the times at the end, of their squares, of the scores of repeats, and of their squares. */
+  others: readonly number[];
 }
 
 interface Known {
@@ -17,8 +20,15 @@ interface Known {
   own: Learned;
 }
 
-/** How far a duration is from what the voice needs: as a share of it, and in standard deviations. */
-export interface Surprise {
+/** What is measured of a segment: seconds of speech, seconds after its last loud sound, and the score of its best repeat. */
+interface Measured<T> {
+  speech: T;
+  end: T;
+  repeat: T;
+}
+
+/** How far a figure is from what is usual for the voice: as a share of it, and in standard deviations. */
+interface Surprise {
   share: number;
   deviations: number;
 }
@@ -29,7 +39,7 @@ const countMax = 2_000;
 const shareMs = 60_000;
 /** A voice that nobody uses is forgotten. */
 const unusedMsMax = 30 * 24 * 3_600_000;
-const none: Learned = { count: 0, sums: Array(4).fill([0, 0, 0, 0]) };
+const none: Learned = { count: 0, sums: Array(4).fill([0, 0, 0, 0]), others: [0, 0, 0, 0] };
 /** Characters that are read as words, in letters. */
 const lettersOf = { digit: 4, capital: 3, sign: 5 };
 const lettersMin = 8;
@@ -40,18 +50,26 @@ export function createVoiceDurations() {
   const voices = new Map<string, Known>();
   return {
     voices,
-    /** Returns how surprising the duration is, undefined while too little is known of the voice, and learns from it. */
-    learn(name: string, voiceId: string, text: string, seconds: number): Surprise | undefined {
+    /** Returns how surprising the figures are, undefined while too little is known of the voice, and learns from them. */
+    learn(name: string, voiceId: string, text: string, measured: Measured<number>): Measured<Surprise> | undefined {
       const known = voices.get(name) ?? { voiceId, all: none, own: none };
       voices.delete(name);
       voices.set(name, known);
       if (voices.size > voicesMax) voices.delete(voices.keys().next().value!);
-      const row = featuresOf(text, seconds);
-      const surprise = known.all.count < countMin ? undefined : surpriseOf(known.all, row);
-      const taught: Learned = { count: 1, sums: row.map((a) => row.map((b) => a * b)) };
-      known.all = sumOf(known.all, taught);
+      const { speech, end, repeat } = measured;
+      const row = featuresOf(text, speech);
+      const { all } = known;
+      const others = [end, end ** 2, repeat, repeat ** 2];
+      const taught: Learned = { count: 1, sums: row.map((a) => row.map((b) => a * b)), others };
+      known.all = sumOf(all, taught);
       known.own = sumOf(known.own, taught);
-      return surprise;
+      if (all.count < countMin) return undefined;
+      const [ends, endSquares, repeats, repeatSquares] = all.others.map((sum) => sum / all.count);
+      return {
+        speech: surpriseOfSpeech(all, row),
+        end: surpriseOf(end, ends!, endSquares! - ends! ** 2),
+        repeat: surpriseOf(repeat, repeats!, repeatSquares! - repeats! ** 2),
+      };
     },
   };
 }
@@ -62,7 +80,7 @@ export async function openVoiceDurations(store: RowStore, onFault: (fault: unkno
   type Row = { name: string; voiceId: string; learned: string };
   const add = async (rows: Transaction, name: string, voiceId: string, own: Learned) => {
     const [before] = await rows.query<Row>('select learned from voice_durations where name = $1', name);
-    const all = before ? sumOf(JSON.parse(before.learned), own) : own;
+    const all = before ? sumOf(readLearned(before.learned), own) : own;
     const sql = `insert into voice_durations (name, voice_id, learned, used_at_ms) values ($1, $2, $3, $4)
       on conflict (name) do update set learned = excluded.learned, used_at_ms = excluded.used_at_ms`;
     await rows.query(sql, name, voiceId, JSON.stringify(all), Date.now());
@@ -85,7 +103,7 @@ export async function openVoiceDurations(store: RowStore, onFault: (fault: unkno
   // The first sharing has deleted the rows that are too many. The map begins with the voice that is forgotten first.
   const stored = 'select name, voice_id as "voiceId", learned from voice_durations order by used_at_ms';
   for (const { name, voiceId, learned } of await store.query<Row>(stored))
-    voices.set(name, { voiceId, all: JSON.parse(learned), own: none });
+    voices.set(name, { voiceId, all: readLearned(learned), own: none });
   return {
     learn,
     /** Forgets a voice that was changed or deleted. */
@@ -100,12 +118,19 @@ export async function openVoiceDurations(store: RowStore, onFault: (fault: unkno
   };
 }
 
+/** What earlier versions stored has no `others`, and is not used. */
+function readLearned(stored: string): Learned {
+  const learned = JSON.parse(stored);
+  return learned.others ? learned : none;
+}
+
 /** Adds what was learned later. Of many segments, the older ones count half. */
 function sumOf(before: Learned, later: Learned): Learned {
   const share = before.count > countMax ? 0.5 : 1;
   return {
     count: share * before.count + later.count,
     sums: before.sums.map((row, i) => row.map((value, j) => share * value + later.sums[i]![j]!)),
+    others: before.others.map((value, i) => share * value + later.others[i]!),
   };
 }
 
@@ -124,14 +149,18 @@ function featuresOf(text: string, seconds: number): number[] {
   return [1, letters, count(/[,;:—–()]|\.\s/gu), seconds].map((each) => each * scale);
 }
 
-function surpriseOf({ count, sums }: Learned, row: readonly number[]): Surprise {
+function surpriseOfSpeech({ count, sums }: Learned, row: readonly number[]): Surprise {
   const weights = solve(sums);
   const sum = (values: readonly number[]) => weights.reduce((total, weight, i) => total + weight * values[i]!, 0);
   const [expected, seconds] = [sum(row), row.at(-1)!];
   const last = sums.at(-1)!;
-  const variance = Math.max(0, last.at(-1)! - sum(last)) / count;
-  return { share: seconds / Math.max(expected, 1e-3), deviations: (seconds - expected) / Math.sqrt(variance + 1e-6) };
+  return surpriseOf(seconds, expected, (last.at(-1)! - sum(last)) / count);
 }
+
+const surpriseOf = (figure: number, expected: number, variance: number): Surprise => ({
+  share: figure / Math.max(expected, 1e-3),
+  deviations: (figure - expected) / Math.sqrt(Math.max(0, variance) + 1e-6),
+});
 
 /** Solves the normal equations by elimination. A feature that never occurred gets no weight. */
 function solve(sums: readonly (readonly number[])[]): number[] {

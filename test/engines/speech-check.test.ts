@@ -66,6 +66,28 @@ describe('the check', () => {
     expect(check(sentences[long!]!, spoken[long]!, durations)).toEqual([]);
   });
 
+  test('a voice teaches how it ends, so that speech cut off between words is found', () => {
+    const durations = createVoiceDurations();
+    for (const [n, text] of sentences.entries()) check(text, spoken[n]!, durations);
+    const missed = sentences.slice(0, 3).filter((text, n) => {
+      const { samples, sampleRateHz } = spoken[n]!;
+      const cut = samples.slice(0, Math.round(0.9 * samples.length)).fill(0, -0.02 * sampleRateHz);
+      return !check(text, { samples: cut, sampleRateHz }, durations)!.includes('cut_off');
+    });
+    expect(missed).toEqual([]);
+  });
+
+  test('a sound that is held, and changes, is found', () => {
+    const found = sentences.filter((text, n) => {
+      const { samples, sampleRateHz } = spoken[n]!;
+      const at = samples.length >> 1;
+      const piece = samples.subarray(at, at + 0.03 * sampleRateHz);
+      const held = join(Int16Array, [samples.subarray(0, at), ...Array(35).fill(piece), samples.subarray(at)]);
+      return check(text, { samples: held, sampleRateHz })!.length > 0;
+    });
+    expect(found.length).toBeGreaterThanOrEqual(0.95 * sentences.length);
+  });
+
   test('tones and texts without words are not judged', async () => {
     const tone = openTone();
     const pieces = await Array.fromAsync(tone.speak(segmentOf('One two unimaginable.'), signal));
