@@ -52,13 +52,12 @@ const suspectsMax = 200;
 interface SegmentProgress {
   holder: string;
   leaseUntilMs: number;
-  /** Characters of the chapter up to the end of the segment. */
+  /** Characters and seconds of the chapter up to the end of the segment, and segments that the recognizer left unchecked. */
   chars: number;
   seconds: number;
+  unchecked: number;
   busyMs: number;
   suspect?: JobSuspect | undefined;
-  /** Change in the number of segments that the recognizer left unchecked. */
-  unchecked: number;
   /** Usage to charge; undefined if the segment was charged before. */
   usage: Usage | undefined;
 }
@@ -192,7 +191,8 @@ async function writeSegment(
     revision = revision + 1 where job_key = $1 and status = 'running' returning job_key`;
   const updated = await rows.query(ofJob, jobKey, charsMore, secondsMore, busyMs);
   const ofChapter = `update job_chapters set chars_done = chars_done + $4, seconds = seconds + $5, attempts = 0,
-    lease_until_ms = $6, unchecked = unchecked + $8, charged_segments = case when charged_segments > $7 then charged_segments else $7 + 1 end
+    lease_until_ms = $6, unchecked = case when unchecked > $8 then unchecked else $8 end,
+    charged_segments = case when charged_segments > $7 then charged_segments else $7 + 1 end
     where job_key = $1 and chapter = $2 and lease_holder = $3 and status = 'queued' returning chapter`;
   const own = [jobKey, chapter, holder, charsMore, secondsMore, leaseUntilMs, segment, unchecked];
   const held = await rows.query(ofChapter, ...own);

@@ -3,7 +3,7 @@
 // have changed, the segment is spoken again, but only charged again after its chapter was done. Nothing is stored for a
 // voice that may no longer be used.
 import { createHash } from 'node:crypto';
-import type { SegmentCheck, SpokenPcm, WordTime } from '../../engines.ts';
+import type { SpokenPcm, WordTime } from '../../engines.ts';
 import { cutText } from '../../platform/count-chars.ts';
 import { toFailure } from '../../platform/errors.ts';
 import { joinPcm, samplesOf, secondsOf } from '../../platform/pcm.ts';
@@ -59,7 +59,8 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
   const { id, rows, clips, holder, leaseUntilMs, take, offsetOf, isVerified, isReopened } = options;
   const countOwn = createCount();
   let next = 0;
-  const soFar = { chars: 0, seconds: 0 };
+  /** Progress up to the present segment. Segments are spoken one after the other. */
+  const soFar = { chars: 0, seconds: 0, unchecked: 0 };
   let charged: Promise<number> | undefined;
   let sinceMs = performance.now();
 
@@ -76,24 +77,26 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     throw toSegmentFault(cut, offsetOf(cut.chunkIndex), error);
   };
 
-  /** Whether a segment has audio that a recognizer should have checked, and did not. */
-  const isUnchecked = (row: Pick<SegmentRow, 'clipKey'> | undefined, check: SegmentCheck | undefined): boolean =>
-    isVerified && !!row?.clipKey && check?.wordErrors === undefined;
+  /** Counts a segment with audio. Returns its duration in the file, which is stretched by the tempo of the request. */
+  const countSpoken = ({ rendering, check }: PlannedCut, spoken: SpokenPcm): number => {
+    const seconds = secondsOf(spoken) / (rendering?.tempo ?? 1);
+    soFar.seconds += seconds;
+    if (isVerified && check?.wordErrors === undefined) soFar.unchecked++;
+    return seconds;
+  };
 
-  async function* keep(
-    { cut, segment, chars, charsUpTo }: { cut: PlannedCut; segment: number; chars: number; charsUpTo: number },
-    speak: (isAgain: boolean) => Promise<readonly SpokenPcm[]>,
-    signal: AbortSignal,
-  ): AsyncGenerator<SpokenPcm> {
+  return async function* keep(cut, speak, signal) {
+    const segment = next++;
+    const chars = countOwn(cut);
+    soFar.chars += chars;
     const fingerprint = fingerprintOf(cut);
     const before = await rows.findSegment(id, segment);
-    const checkBefore: SegmentCheck | undefined = before?.report ? JSON.parse(before.report) : undefined;
     const isSame = before?.fingerprint === fingerprint;
     if (isSame && before.clipKey === null) return;
     const kept = isSame ? await read(before) : undefined;
     if (kept) {
-      if (checkBefore) cut.check = checkBefore;
-      soFar.seconds += heardSecondsOf(cut, kept);
+      if (before?.report) cut.check = JSON.parse(before.report);
+      countSpoken(cut, kept);
       return yield kept;
     }
     charged ??= rows.countCharged(id);
@@ -114,8 +117,7 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     const faults = check?.faults ?? [];
     const place = faults.length > 0 ? placeOf(cut, offsetOf(cut.chunkIndex)) : undefined;
     const voiceId = cut.rendering?.voice.voiceId ?? options.voiceId;
-    const seconds = spoken ? heardSecondsOf(cut, spoken) : 0;
-    soFar.seconds += seconds;
+    const seconds = spoken ? countSpoken(cut, spoken) : 0;
     const busyMs = Math.round(performance.now() - sinceMs);
     sinceMs = performance.now();
     const words = JSON.stringify(spoken?.words ?? []);
@@ -124,15 +126,14 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz, words, report };
     const heard = faults.includes('words_differ') && { heard: cutText(check?.heard ?? '', faultTextCharsMax) };
     const suspect = place && { ...place, segment, chars: charsAgain, faults: [...faults], ...heard };
-    const unchecked = Number(isUnchecked(row, check)) - Number(isUnchecked(before, checkBefore));
-    const times = { leaseUntilMs: await leaseUntilMs(), seconds: soFar.seconds, busyMs };
+    const progress = { ...soFar, holder, leaseUntilMs: await leaseUntilMs(), busyMs, suspect };
     const taken = await takeOwn();
     let countedChars = 0;
     try {
       const audioMs = Math.round(seconds * 1000);
       const usage = isCharged ? { keyId: taken.keyId, voiceId, requests: 0, characters: price, audioMs } : undefined;
       // If this insert fails, the clip store's cleanup (`sweep`) later removes the clip.
-      await rows.addSegment(row, { ...times, holder, chars: charsUpTo, suspect, unchecked, usage });
+      await rows.addSegment(row, { ...progress, usage });
       countedChars = ownChars;
     } finally {
       taken.end(countedChars);
@@ -140,18 +141,8 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     if (before?.clipKey) await clips.remove(before.clipKey);
     await checkVoice(cut);
     if (spoken) yield spoken;
-  }
-
-  return (cut, speak, signal) => {
-    const chars = countOwn(cut);
-    soFar.chars += chars;
-    return keep({ cut, segment: next++, chars, charsUpTo: soFar.chars }, speak, signal);
   };
 }
-
-/** Duration of the audio in the file, which is stretched by the tempo of the request. */
-const heardSecondsOf = ({ rendering }: PlannedCut, spoken: SpokenPcm): number =>
-  secondsOf(spoken) / (rendering?.tempo ?? 1);
 
 /** Opens the clip store for segment audio. */
 const openSegmentClips = (clips: KeepSegmentsOptions['clips']) => ({
