@@ -1,6 +1,6 @@
 // Describes speech in frames, for the search for faults: the level of each frame, and its spectrum in a few bands. The
 // samples are added in pieces of any length. Costs about a thousandth of the time of the audio.
-import { createRealTransform } from '../platform/real-transform.ts';
+import { createRealTransform, hannWindow } from '../platform/real-transform.ts';
 
 /** Enough for the sounds that distinguish words. */
 const rateHzMax = 8_000;
@@ -94,10 +94,7 @@ const differences = new Float32Array(windowSamples);
 const real = new Float64Array(halfSize + 1);
 const imaginary = new Float64Array(halfSize + 1);
 const powers = new Float64Array(halfSize);
-const hann = Float64Array.from(
-  { length: windowSamples },
-  (_, i) => 0.5 - 0.5 * Math.cos((2 * Math.PI * i) / windowSamples),
-);
+const hann = hannWindow(windowSamples);
 
 const toMel = (hz: number): number => Math.log1p(hz / 700);
 

@@ -17,6 +17,10 @@ interface Pass {
 const table = (length: number, at: (n: number) => number): Float64Array =>
   Float64Array.from({ length }, (_, n) => at(n));
 
+/** The Hann window for a transform of `size` numbers. */
+export const hannWindow = (size: number): Float64Array =>
+  table(size, (n) => 0.5 - 0.5 * Math.cos((2 * Math.PI * n) / size));
+
 /** The passes multiply to half of `size`. */
 export function createRealTransform(size: number, radices: readonly number[]) {
   const half = size / 2;

@@ -2,7 +2,7 @@
 // around each frame, so its windows overlap by as many.
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { createRealTransform } from '../../platform/real-transform.ts';
+import { createRealTransform, hannWindow } from '../../platform/real-transform.ts';
 import { faulty, openFront } from './durations.ts';
 import type { Family, FoundModel, FoundSpeaker, Vocabulary } from './family.ts';
 import { cutFrames } from './kept-frames.ts';
@@ -32,10 +32,7 @@ const logMax = 7;
 const blockFrames = 16;
 const newBlock = () => new Float32Array(binCount * blockFrames);
 
-const window = Float64Array.from(
-  { length: transformSize },
-  (_, n) => 0.5 - 0.5 * Math.cos((2 * Math.PI * n) / transformSize),
-);
+const window = hannWindow(transformSize);
 const pulseWindow = window.map((weight) => weight / frameSamples);
 /** The squares of four overlapping windows add up to 1.5. */
 const soundWindow = window.map((weight) => weight / 1.5);
