@@ -41,6 +41,7 @@ export function createVerifier(
   /** A part of a take, from one second to another. */
   type Part = { pieces: readonly SpokenPcm[]; languageCode: string; from: number; to: number };
   async function ask({ pieces, languageCode, from, to }: Part, owner: string, signal: AbortSignal, untilMs: number) {
+    if (pieces.length === 0) throw new Error('nothing was spoken');
     const breaker = breakers.get(owner) ?? new CircuitBreaker();
     breakers.set(owner, breaker);
     // Waiting is useless while the breaker is open.
@@ -71,55 +72,60 @@ export function createVerifier(
     }
   }
 
-  return (owner) => {
-    const listen: Listen = async ({ text, languageCode, phonemes = [], likelyRepeat }, pieces, signal, untilMs) => {
-      // A recognizer cannot know how words with an unusual pronunciation are written.
-      const names = phonemes.map(({ from, to }) => text.slice(from, to));
-      const charsMax = heardCharsMax.start + heardCharsMax.perChar * text.length;
-      const options = { languageCode, names };
-      const compare = (heard: string) => {
-        const { differences, isSuspect } = compareWords(text, heard, options);
-        const counts = differences.map(({ words }) => words);
-        const wordErrors = counts.reduce((sum, count) => sum + count, 0);
-        return { text: heard, wordErrors, longestRun: Math.max(0, ...counts), isSuspect };
-      };
-      const silence = compare('');
-      if (silence.wordErrors === 0) return silence;
-      if (pieces.length === 0) return undefined;
-      const hear = async (from = 0, to = Infinity) => {
-        const heard = await ask({ pieces, languageCode, from, to }, owner, signal, untilMs);
-        return heard.slice(0, charsMax).toWellFormed();
-      };
-      /**
-       * Hears the parts before and after a place, because a recognizer may write a word once that it hears twice. Returns
-       * both if the second begins with the last words of the first.
-       */
-      const hearParts = async (at: number): Promise<string | undefined> => {
-        const before = /^.*[^\s\p{P}]/su.exec(await hear(0, at))?.[0] ?? '';
-        const parts = `${before} ${(await hear(at)).replace(/^[\s\p{P}]+/u, '')}`;
-        const { words: wordCount, differences } = compareWords(text, parts, options);
-        const isAgain = differences.some(({ kind, heard: added, heardFrom, words }) => {
-          const isHere = heardFrom <= before.length + 1 && heardFrom + added.length >= before.length;
-          // A recognizer may hear a short text as a whole in either part.
-          if (kind !== 'added' || !isHere || words >= wordCount) return false;
-          const last = before.split(/\s+/).slice(-words).join(' ');
-          // In languages without spaces, the last word may have more words before it.
-          const beside = compareWords(last, added, options).differences;
-          return beside.every(({ kind: fault, to }) => fault === 'missing' && to < last.length);
-        });
-        return isAgain ? parts : undefined;
-      };
-      const first = await hear();
-      const heard = compare(first);
-      if (!heard.isSuspect && likelyRepeat !== undefined) {
-        const parts = await hearParts(likelyRepeat).catch(() => undefined);
-        return parts ? { ...compare(parts), isSuspect: true } : heard;
-      }
-      if (!heard.isSuspect) return heard;
-      const second = await hear();
-      const isSame = compare(second).isSuspect && !compareWords(first, second, { languageCode }).isSuspect;
-      return isSame ? heard : undefined;
+  return (owner) => (segment, pieces, signal, untilMs) => {
+    const { text, languageCode } = segment;
+    const charsMax = heardCharsMax.start + heardCharsMax.perChar * text.length;
+    const hear = async (from = 0, to = Infinity) => {
+      const heard = await ask({ pieces, languageCode, from, to }, owner, signal, untilMs);
+      return heard.slice(0, charsMax).toWellFormed();
     };
-    return (...take) => listen(...take).catch(() => undefined);
+    return judge(segment, hear).catch(() => undefined);
   };
+}
+
+/** Judges a take by the words that a recognizer hears in it, and in parts of it. */
+async function judge(
+  { text, languageCode, phonemes = [], likelyRepeat }: Parameters<Listen>[0],
+  hear: (fromSeconds?: number, toSeconds?: number) => Promise<string>,
+): ReturnType<Listen> {
+  // A recognizer cannot know how words with an unusual pronunciation are written.
+  const names = phonemes.map(({ from, to }) => text.slice(from, to));
+  const options = { languageCode, names };
+  const compare = (heard: string) => {
+    const { differences, isSuspect } = compareWords(text, heard, options);
+    const counts = differences.map(({ words }) => words);
+    const wordErrors = counts.reduce((sum, count) => sum + count, 0);
+    return { text: heard, wordErrors, longestRun: Math.max(0, ...counts), isSuspect };
+  };
+  const silence = compare('');
+  if (silence.wordErrors === 0) return silence;
+  /**
+   * Hears the parts before and after a place, because a recognizer may write a word once that it hears twice. Returns
+   * both if the second begins with the last words of the first.
+   */
+  const hearParts = async (at: number): Promise<string | undefined> => {
+    const before = /^.*[^\s\p{P}]/su.exec(await hear(0, at))?.[0] ?? '';
+    const parts = `${before} ${(await hear(at)).replace(/^[\s\p{P}]+/u, '')}`;
+    const { words: wordCount, differences } = compareWords(text, parts, options);
+    const isAgain = differences.some(({ kind, heard: added, heardFrom, words }) => {
+      const isHere = heardFrom <= before.length + 1 && heardFrom + added.length >= before.length;
+      // A recognizer may hear a short text as a whole in either part.
+      if (kind !== 'added' || !isHere || words >= wordCount) return false;
+      const last = before.split(/\s+/).slice(-words).join(' ');
+      // In languages without spaces, the last word may have more words before it.
+      const beside = compareWords(last, added, options).differences;
+      return beside.every(({ kind: fault, to }) => fault === 'missing' && to < last.length);
+    });
+    return isAgain ? parts : undefined;
+  };
+  const first = await hear();
+  const heard = compare(first);
+  if (!heard.isSuspect && likelyRepeat !== undefined) {
+    const parts = await hearParts(likelyRepeat).catch(() => undefined);
+    return parts ? { ...compare(parts), isSuspect: true } : heard;
+  }
+  if (!heard.isSuspect) return heard;
+  const second = await hear();
+  const isSame = compare(second).isSuspect && !compareWords(first, second, { languageCode }).isSuspect;
+  return isSame ? heard : undefined;
 }
