@@ -5,19 +5,15 @@ import { buffer } from 'node:stream/consumers';
 import type { Cue } from './captions.ts';
 import type { ClipStore } from './stores/clip-store.ts';
 
-const audioPrefix = /^aud_/;
-const besidePrefix = /^(cap|man|rec)_/;
-/** Returns the key of the captions of stored audio. */
-export const captionsKeyOf = (audioId: string): string => audioId.replace(audioPrefix, 'cap_');
+const toKey = (prefix: string) => (audioId: string) => audioId.replace(/^aud_/, prefix);
 
-/** Returns the key of the manifest of stored audio. */
-export const manifestKeyOf = (audioId: string): string => audioId.replace(audioPrefix, 'man_');
-
-/** Returns the key of the receipt of stored audio. */
-export const receiptKeyOf = (audioId: string): string => audioId.replace(audioPrefix, 'rec_');
+// The keys of what lies beside stored audio.
+export const captionsKeyOf = toKey('cap_');
+export const manifestKeyOf = toKey('man_');
+export const receiptKeyOf = toKey('rec_');
 
 /** Returns the key of the audio that captions, a manifest or a receipt belong to. */
-export const audioKeyOf = (key: string): string => key.replace(besidePrefix, 'aud_');
+export const audioKeyOf = (key: string): string => key.replace(/^(cap|man|rec)_/, 'aud_');
 
 export const storeCaptions = (clips: ClipStore, audioId: string, cues: readonly Cue[]): Promise<void> =>
   storeFile(clips, captionsKeyOf(audioId), 'application/json', [Buffer.from(JSON.stringify(cues))]);
