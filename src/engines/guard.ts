@@ -151,8 +151,6 @@ export function createEngineGuard(
     speak(asked: Segment, signal: AbortSignal, options: SpeakOptions): SegmentReader {
       const { take, pace, onChecked, listen, repairs, deadlineMs = Infinity } = options;
       const leftMs = () => Math.max(0, (deadlineMs - performance.now()) * shareOfTime);
-      const inTime = (by: AbortSignal) =>
-        deadlineMs === Infinity ? by : AbortSignal.any([by, AbortSignal.timeout(Math.floor(leftMs()))]);
       let segment = asked;
       const run: Run = async (push, by) => {
         let best: Take | undefined;
@@ -163,7 +161,8 @@ export function createEngineGuard(
           let isSent = false;
           let seconds = 0;
           const sinceMs = performance.now();
-          const until = best ? inTime(by) : by;
+          const isLimited = best && deadlineMs < Infinity;
+          const until = isLimited ? AbortSignal.any([by, AbortSignal.timeout(Math.floor(leftMs()))]) : by;
           const sound: SpokenPcm[] = [];
           const present: Take = { pieces: [], faults: undefined, seed: segment.seed };
           const check = createSpeechCheck(segment, durations, engine.capabilities);

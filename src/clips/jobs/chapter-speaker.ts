@@ -2,7 +2,7 @@
 // encoded together, so that interruptions of the work do not change the file.
 import type { LimitStatus } from '../../accounts.ts';
 import { encodedRateOf } from '../../audio.ts';
-import type { PlannedCut, SpeechEvent } from '../../speech.ts';
+import type { PlannedCut, SpeechFindings } from '../../speech.ts';
 import { type MarkedText, type MarkupKind, readMarkup } from '../../text.ts';
 import { removeAudio } from '../clip-remover.ts';
 import { openClipWriter } from '../clip-writer.ts';
@@ -47,8 +47,7 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const options = { clips, index, room, bytes, caller, keepMs: keepMsUnfinished, isLinked: true, isCached: false };
   await using writer = await openClipWriter(options);
   const captions = request.captions.length > 0 ? createChapterCaptions(clips, main.languageCode, parts.of) : undefined;
-  let suspects: NonNullable<SpeechEvent<'done'>['suspects']> = [];
-  let unchecked = 0;
+  let findings: SpeechFindings = {};
   try {
     // No pauses are added to an SSML document, which states its own pauses.
     const kept = { caller, signal, keep, addPauses: request.markup === 'ssml' ? undefined : addPauses };
@@ -57,7 +56,7 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
       await writer.write(event);
       // The signal is not checked after the last event, because a chapter whose file is stored should be finished.
       if (event.type !== 'done') signal.throwIfAborted();
-      else ({ suspects = [], unchecked = 0 } = event);
+      else findings = event;
     }
   } finally {
     await captions?.close(writer.row !== undefined);
@@ -65,6 +64,7 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const { clipId: audioId, seconds } = writer.row!;
   const sampleCount = Math.round(seconds * encodedRateOf(request.format, request.sampleRateHz));
   try {
+    const { suspects = [], unchecked = 0 } = findings;
     const starts = new Map(suspects.map((each) => [parts.offsetOf(each.chunkIndex) + each.offset, each.startSeconds]));
     // The end of the job sets the time until which its audio is kept.
     const keepUntilMs = Date.now() + jobKeepMsMax;
