@@ -7,7 +7,7 @@ import { type MarkedText, type MarkupKind, readMarkup } from '../../text.ts';
 import { removeAudio } from '../clip-remover.ts';
 import { openClipWriter } from '../clip-writer.ts';
 import { createChapterCaptions } from './chapter-captions.ts';
-import { chapterLeaseMs, jobKeepMsMax, readingPausesMs } from './job-limits.ts';
+import { jobKeepMsMax, readingPausesMs } from './job-limits.ts';
 import { type JobSettings, toPartRequest } from './job-request.ts';
 import type { ChapterRow, JobRow, JobRows } from './job-rows.ts';
 import type { JobTools } from './job-tools.ts';
@@ -32,16 +32,13 @@ export async function speakChapter(job: JobRow, row: ChapterRow, tools: JobTools
   const { request, main } = plan;
   const addPauses = (cuts: AsyncIterable<PlannedCut>) => withReadingPauses(cuts, { ...request, title: row.title });
   const keep = keepSegments({
-    id,
+    chapter: row,
     rows,
     clips,
     holder,
-    voiceId: row.voiceId,
-    leaseUntilMs: async () => (await rows.now()) + chapterLeaseMs,
     take: (chars, until) => chargeJob(job, tools, chars, { signal: until }),
     offsetOf: parts.offsetOf,
     isVerified: request.verify !== undefined,
-    isReopened: row.audioId !== null,
   });
   const bytes = plan.expectedBytes(row.chars);
   const options = { clips, index, room, bytes, caller, keepMs: keepMsUnfinished, isLinked: true, isCached: false };

@@ -11,29 +11,26 @@ import { createId } from '../../platform/runtime/id.ts';
 import type { PlannedCut, Speech } from '../../speech.ts';
 import { readFile, storeFile } from '../beside-audio.ts';
 import type { ClipStore } from '../stores/clip-store.ts';
-import type { ChapterId } from './job-leases.ts';
-import { faultTextCharsMax } from './job-limits.ts';
-import type { JobRows } from './job-rows.ts';
+import { chapterLeaseMs, faultTextCharsMax } from './job-limits.ts';
+import type { ChapterRow, JobRows } from './job-rows.ts';
 import { askedAgain, type SegmentRow } from './job-segment-rows.ts';
 import { removeSegmentsOfVoice } from './job-sweep.ts';
 
 export interface KeepSegmentsOptions {
-  id: ChapterId;
-  rows: Pick<JobRows, 'findSegment' | 'addSegment' | 'countCharged' | 'deleteSegmentsOfVoice'>;
+  /**
+   * The chapter. Segments that no voice speaks, such as dots, count as segments of its voice. It has audio if it was done
+   * before, and a suspect is spoken again.
+   */
+  chapter: Pick<ChapterRow, 'jobKey' | 'chapter' | 'voiceId' | 'audioId'>;
+  rows: Pick<JobRows, 'now' | 'findSegment' | 'addSegment' | 'countCharged' | 'deleteSegmentsOfVoice'>;
   clips: Pick<ClipStore, 'create' | 'open' | 'remove'>;
   holder: string;
-  /** The chapter's voice. Segments that no voice speaks, such as dots, count as segments of this voice. */
-  voiceId: string;
-  /** Returns the expiry time of the lease. Storing a segment renews the lease. */
-  leaseUntilMs(): Promise<number>;
   /** Charges characters to the quota. Throws if the remaining quota is smaller. */
   take(chars: number, signal: AbortSignal): Promise<Taken>;
   /** Start of a part in the chapter, in code points. */
   offsetOf(part: number): number;
   /** Whether a recognizer checks the segments. */
   isVerified: boolean;
-  /** Whether the chapter was done before, and a suspect is spoken again. */
-  isReopened: boolean;
 }
 
 export interface Taken {
@@ -56,7 +53,9 @@ export class SegmentFault extends Error {
 }
 
 export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['speakKept']>[2]['keep'] {
-  const { id, rows, clips, holder, leaseUntilMs, take, offsetOf, isVerified, isReopened } = options;
+  const { rows, clips, holder, take, offsetOf, isVerified } = options;
+  const { jobKey, chapter, voiceId: chapterVoiceId, audioId } = options.chapter;
+  const id = { jobKey, chapter };
   const countOwn = createCount();
   let next = 0;
   /** Progress up to the present segment. Segments are spoken one after the other. */
@@ -102,7 +101,7 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     charged ??= rows.countCharged(id);
     // A caller may change a lexicon and have a suspect spoken again as often as they like, so all segments that differ
     // from the stored ones are charged again.
-    const isCharged = segment >= (await charged) || (isReopened && before !== undefined && !isSame);
+    const isCharged = segment >= (await charged) || (audioId !== null && before !== undefined && !isSame);
     const isAgain = before?.fingerprint === askedAgain;
     // The first piece of a very long word is charged for the whole word. If another piece is spoken again, that piece is
     // charged for its own characters.
@@ -116,7 +115,7 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     const { check } = cut;
     const faults = check?.faults ?? [];
     const place = faults.length > 0 ? placeOf(cut, offsetOf(cut.chunkIndex)) : undefined;
-    const voiceId = cut.rendering?.voice.voiceId ?? options.voiceId;
+    const voiceId = cut.rendering?.voice.voiceId ?? chapterVoiceId;
     const seconds = spoken ? countSpoken(cut, spoken) : 0;
     const busyMs = Math.round(performance.now() - sinceMs);
     sinceMs = performance.now();
@@ -126,7 +125,8 @@ export function keepSegments(options: KeepSegmentsOptions): Parameters<Speech['s
     const row = { ...id, segment, fingerprint, voiceId, clipKey, sampleRateHz, words, report };
     const heard = faults.includes('words_differ') && { heard: cutText(check?.heard ?? '', faultTextCharsMax) };
     const suspect = place && { ...place, segment, chars: charsAgain, faults: [...faults], ...heard };
-    const progress = { ...soFar, holder, leaseUntilMs: await leaseUntilMs(), busyMs, suspect };
+    // Storing a segment renews the lease of the chapter.
+    const progress = { ...soFar, holder, leaseUntilMs: (await rows.now()) + chapterLeaseMs, busyMs, suspect };
     const taken = await takeOwn();
     let countedChars = 0;
     try {

@@ -17,9 +17,9 @@ function open({ charged = 0, rowFails = false, isSpent = false } = {}) {
   const clips = new Map<string, Uint8Array>();
   let quota = 0;
   const options: KeepSegmentsOptions = {
-    id: { jobKey: 'job', chapter: 0 },
-    voiceId: 'ada',
+    chapter: { jobKey: 'job', chapter: 0, voiceId: 'ada', audioId: null },
     rows: {
+      now: async () => 0,
       findSegment: async (_, segment) => kept.get(segment),
       countCharged: async () => charged,
       async addSegment(row) {
@@ -45,7 +45,6 @@ function open({ charged = 0, rowFails = false, isSpent = false } = {}) {
       remove: async (key) => void clips.delete(key),
     },
     holder: 'me',
-    leaseUntilMs: async () => 0,
     async take(chars) {
       if (isSpent) throw new Failure('rate_limit_exceeded');
       quota += chars;
@@ -58,7 +57,6 @@ function open({ charged = 0, rowFails = false, isSpent = false } = {}) {
     },
     offsetOf: () => 0,
     isVerified: false,
-    isReopened: false,
   };
   const binding = { engine: 'tone', speaker: { engine: 'tone', voiceId: 'ada', version: '1' } };
   const rendering = {
