@@ -186,12 +186,12 @@ function readEnvFile(path: string, mistakes: ConfigMistake[]): Record<string, st
   }
 }
 
-/** Reads a TOML file. Both `data_dir = "x"` and `dir = "x"` under `[data]` set SONANT_DATA_DIR. */
+/** Reads a TOML file. `data_dir = "x"`, `SONANT_DATA_DIR = "x"`, and `dir = "x"` under `[data]` set SONANT_DATA_DIR. */
 function readToml(path: string, mistakes: ConfigMistake[]): Record<string, string> {
   const values: Record<string, string> = {};
   const flatten = (table: object, prefix: string) => {
     for (const [key, value] of Object.entries(table)) {
-      const name = `${prefix}_${key.toUpperCase().replaceAll('-', '_')}`;
+      const name = `${prefix}_${key.toUpperCase().replaceAll('-', '_')}`.replace(/^SONANT_SONANT_/, 'SONANT_');
       if (typeof value === 'object' && value !== null && !Array.isArray(value)) flatten(value, name);
       else if (name in values)
         mistakes.push({ name, given: String(value), source: basename(path), allowed: 'is set twice' });

@@ -34,7 +34,7 @@ test('with nothing given, every setting has its default', () => {
 });
 
 test('the environment goes before .env, and .env before sonant.toml', () => {
-  writeFileSync(join(folder, 'sonant.toml'), 'speaking_max = 1\nwaiting_max = 1\nbase_url = "https://toml"\n');
+  writeFileSync(join(folder, 'sonant.toml'), 'speaking_max = 1\nwaiting_max = 1\nSONANT_BASE_URL = "https://toml"\n');
   writeFileSync(join(folder, '.env'), '# ours and others\nSONANT_SPEAKING_MAX=2\nSONANT_WAITING_MAX=2\nOTHER=1\n');
   const config = load({ SONANT_SPEAKING_MAX: '3', HOME: '/root' });
   expect([config.speakingMax, config.waitingMax, config.baseUrl]).toEqual([3, 2, 'https://toml']);
