@@ -63,10 +63,10 @@ function takeConfig(args: readonly string[]): string[] {
   return args.toSpliced(at, isJoined ? 1 : 2);
 }
 
-// npm changes to the clone. Files on the command line are in the folder of the user.
 const { INIT_CWD, npm_lifecycle_event: script } = process.env;
-const isRunByNpm = INIT_CWD !== undefined && script === 'sonant' && process.cwd() === packageRoot;
-if (isRunByNpm) enterFolder(INIT_CWD);
+const isRunByNpm = INIT_CWD !== undefined && /^(sonant|start)$/.test(`${script}`) && process.cwd() === packageRoot;
+// npm changes to the clone. Files on the command line are in the folder of the user; `npm start` has none.
+if (isRunByNpm && script === 'sonant') enterFolder(INIT_CWD);
 
 /** Names commands as the user types them: in a clone there is no program `sonant`. */
 function asTyped(text: string): string {

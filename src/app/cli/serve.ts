@@ -45,7 +45,7 @@ function toFarewell({ leaveSeconds, drainSeconds }: Config): string {
   return `Stopping: ${leaving}running requests have ${drainSeconds} s to finish. Interrupt again to stop at once.`;
 }
 
-function greet({ print }: CommandLine, config: Config, service: Service, printsKey: boolean): void {
+function greet({ print, asTyped }: CommandLine, config: Config, service: Service, printsKey: boolean): void {
   const { httpPort, grpcPort, adminPort, wyomingPort, baseUrl, firstKey, defaultVoiceId } = service;
   const { httpAddr, wyomingAddr } = config;
   const isSinglePort = grpcPort === httpPort;
@@ -73,7 +73,10 @@ function greet({ print }: CommandLine, config: Config, service: Service, printsK
     );
     print('or put a proxy that terminates TLS in front of it and set SONANT_BEHIND_PROXY=1.');
   }
-  if (!firstKey) return;
+  if (!firstKey) {
+    print(asTyped('Calls need an API key; sonant key create makes another.'));
+    return;
+  }
   print(`\nThere was no API key, so one was created. It is stored in ${firstKey.file}.`);
   const showsKey = printsKey || (isLocal && process.stdout.isTTY);
   if (showsKey) print(`\n  ${firstKey.key}`);
