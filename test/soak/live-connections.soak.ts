@@ -139,7 +139,8 @@ test(`${idle} idle connections for ${idleSeconds} s, beside peers that are silen
   );
   expect(silent.messages.at(-1)).toMatchObject({ type: 'error', error: 'engine_timeout' });
   const said: boolean[] = [];
-  for (let n = 0; n < idle; n += 25) said.push(...(await Promise.all(peers.slice(n, n + 25).map(say))));
+  // One after the other, because a busy machine may refuse peers that speak at once.
+  for (const peer of peers) said.push(await say(peer));
   console.log(`${said.filter(Boolean).length} of the ${idle} idle connections then speak`);
   expect(said.filter((isSaid) => !isSaid)).toEqual([]);
   for (const { socket } of [...peers, warm]) socket.terminate();
