@@ -32,7 +32,7 @@ const likelyScoreMin = 3.5;
 const surprising = {
   longer: { deviations: 6, share: 1.4 },
   shorter: { deviations: -4, share: 0.8 },
-  end: { deviations: -3, share: 0.5 },
+  end: { deviations: -2.5, share: 0.5 },
   repeated: { deviations: 5, scoreMin: 5 },
 };
 /** Less speech is not judged. */
