@@ -191,7 +191,7 @@ export class LiveSession {
         return toMark(index, event);
       case 'done':
         if (event.later) this.#tellLater(turn, event.later);
-        return { ...this.#flushed(turn, event.seconds), suspects: event.suspects, unchecked: event.unchecked };
+        return this.#flushed(turn, event);
       case 'timestamps': {
         const { quality, languageCode } = event;
         const words = turn.locate(event);
@@ -225,12 +225,12 @@ export class LiveSession {
     return new FileOfTurns(() => this.#isEnding && this.#turns.length === 1);
   }
 
-  #flushed(turn: LiveTurn, seconds: number) {
+  #flushed(turn: LiveTurn, { seconds, suspects, unchecked }: SpeechEvent<'done'>): LiveEvent {
     const { index, spokenChars: chars } = turn;
     this.#turns.shift();
     this.#spoken = [...this.#spoken, turn].slice(-heardTurnsMax);
     this.#count(chars, seconds);
-    return { type: 'flushed' as const, turn: index, chars, seconds };
+    return { type: 'flushed', turn: index, chars, seconds, suspects, unchecked };
   }
 
   #count(chars: number, seconds: number): void {

@@ -20,7 +20,6 @@ interface VerifierOptions {
   waitMsMax?: number;
 }
 
-const waitMsUsual = 10_000;
 /** The audio of waiting segments is kept in memory, as the engine gave it. */
 const waitingMax = 64;
 /** Longest pause that a recognizer gets when it asks for one. */
@@ -28,10 +27,7 @@ const restSecondsMax = 60;
 /** Words beyond this length are not compared: a recognizer may repeat itself without end. */
 const heardCharsMax = { start: 200, perChar: 2 };
 
-export function createVerifier(
-  transcribe: Transcribe,
-  { atOnceMax, waitMsMax = waitMsUsual }: VerifierOptions,
-): Verifier {
+export function createVerifier(transcribe: Transcribe, { atOnceMax, waitMsMax = 10_000 }: VerifierOptions): Verifier {
   const slots = new SlotQueue({ slotsMax: atOnceMax, waitingMax, isShared: true });
   /** One for each account, because a caller who sets short deadlines makes the recognizer fail. */
   const breakers = new Map<string, CircuitBreaker>();
