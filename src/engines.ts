@@ -26,6 +26,7 @@ export {
   type Listen,
   type Seat,
   type SegmentCheck,
+  type SegmentOptions,
   type TakeTurn,
   type Turn,
 } from './engines/guard.ts';

@@ -40,7 +40,8 @@ export interface Turn {
 /** Resolves when the segment may begin. A segment is urgent if its caller has received no audio yet. */
 export type TakeTurn = (seat: Seat, isUrgent: boolean, signal: AbortSignal) => Promise<Turn>;
 
-interface SpeakOptions {
+/** How a segment is spoken. */
+export interface SegmentOptions {
   take: TakeTurn;
   /** The pace of the call's reader. Default: the reader is never slow. */
   pace?: Pace | undefined;
@@ -148,7 +149,7 @@ export function createEngineGuard(
   };
 
   return {
-    speak(asked: Segment, signal: AbortSignal, options: SpeakOptions): SegmentReader {
+    speak(asked: Segment, signal: AbortSignal, options: SegmentOptions): SegmentReader {
       const { take, pace, onChecked, listen, repairs, deadlineMs = Infinity } = options;
       const leftMs = () => Math.max(0, (deadlineMs - performance.now()) * shareOfTime);
       let segment = asked;

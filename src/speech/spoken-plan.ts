@@ -1,7 +1,7 @@
 // The audio and the events of a plan. Calls the engine for each cut, with the clone's data if the voice of the cut is a
 // clone, and encodes the audio of all cuts into one file.
 import { randomInt } from 'node:crypto';
-import type { EngineGuards, Listen, Segment, SegmentCheck, SpokenPcm, TakeTurn } from '../engines.ts';
+import type { EngineGuards, Segment, SegmentCheck, SegmentOptions, SpokenPcm } from '../engines.ts';
 import type { Pace } from '../platform/pace.ts';
 import { type Casting, capabilitiesOf, type PlannedCut } from './cast.ts';
 import type { FileOfTurns } from './live-turn.ts';
@@ -12,19 +12,11 @@ import type { Meter, SegmentReport, SpeechAudio, SpeechDone, SpeechEvent, Speech
 import type { Binding } from './voice.ts';
 import { createWordAt, roundToMs, type WordAt } from './word-timing.ts';
 
-export interface Speaking {
+export interface Speaking extends Pick<SegmentOptions, 'take' | 'pace' | 'listen' | 'deadlineMs'> {
   guardOf: EngineGuards;
-  /** Takes a turn for each segment. */
-  take: TakeTurn;
   signal: AbortSignal;
-  /** The pace of the reader. Default: the reader is never slow. */
-  pace?: Pace | undefined;
   /** Whether the request is bulk, so that its segments are not urgent. */
   isBulk?: boolean;
-  /** Has a recognizer hear segments. Default: none does. */
-  listen?: Listen | undefined;
-  /** Time at which the caller gives up. Default: never. */
-  deadlineMs?: number | undefined;
   /** The file of the turns of live speech. Default: the audio is a file of its own. */
   file?: FileOfTurns | undefined;
   /** Set for background work: each segment is spoken completely and stored. */
