@@ -234,7 +234,9 @@ test('a chapter keeps its voice when the alias that it was named by moves', asyn
   };
   await name('tone-high', ['narrator']);
   // Two parts, whose length is mostly white space, which is not spoken.
-  const text = Array.from({ length: 30 }, (_, i) => `Sentence ${i} of this chapter.`).join(' '.repeat(partCharsMax / 20));
+  const text = Array.from({ length: 30 }, (_, i) => `Sentence ${i} of this chapter.`).join(
+    ' '.repeat(partCharsMax / 20),
+  );
   const chapters = [
     { title: 'One', text },
     { title: 'Two', text: 'The end.' },

@@ -3,7 +3,7 @@
 import { expect, test } from 'vitest';
 import { partCharsMax, readingPausesMs } from '../../../src/clips/jobs/job-limits.ts';
 import { bytesOf } from '../../transports/http/open-gateway.ts';
-import { openJobsGateway } from './open-jobs.ts';
+import { type JobJson, openJobsGateway } from './open-jobs.ts';
 
 const rateHz = 24_000;
 const fields = { voice_id: 'tone-low', output_format: 'pcm', sample_rate: rateHz };
@@ -24,49 +24,55 @@ function longQuiets(bytes: Buffer): number[] {
 
 async function open() {
   const gateway = await openJobsGateway();
-  const quietsOf = async (chapter: object, more: object = {}) => {
-    const { id } = await gateway.create({ ...fields, chapters: [chapter], ...more });
+  const quietsOf = async (chapters: readonly object[], more: object = {}) => {
+    const { id } = await gateway.create({ ...fields, chapters, ...more });
     const job = await gateway.untilEnded(id);
     expect(job.error).toBeNull();
-    return longQuiets(await gateway.download(job.chapters[0].audio_url));
+    const ofChapter = async ({ audio_url }: JobJson) => longQuiets(await gateway.download(audio_url));
+    return Promise.all((job.chapters as JobJson[]).map(ofChapter));
   };
   return { ...gateway, quietsOf };
 }
 
-const expectQuiets = (found: readonly number[], wanted: readonly number[]) => {
-  expect(found.map((ms) => Math.round(ms / 50) * 50)).toEqual(wanted.map((ms) => Math.round(ms / 50) * 50));
-};
+const rounded = (all: readonly (readonly number[])[]) => all.map((each) => each.map((ms) => Math.round(ms / 50) * 50));
+const expectQuiets = (found: readonly number[][], wanted: readonly number[][]) =>
+  expect(rounded(found)).toEqual(rounded(wanted));
 
 test('a chapter pauses longer at paragraphs, headings and scene breaks than between sentences', async () => {
   const { quietsOf } = await open();
-  expectQuiets(await quietsOf({ text: 'One sentence here. Another one. And one.' }), []);
-  expectQuiets(await quietsOf({ text: 'It was late.\n\nIt rained.\r\n\r\nNobody came.' }), [paragraph, paragraph]);
   const title = 'II. The lamp';
-  expectQuiets(await quietsOf({ title, text: 'II.\n\nThe lamp\n\nIt went out.\n\nII.' }), [
-    heading,
-    heading,
-    paragraph,
-  ]);
-  for (const sign of ['* * *', '***', '---', '⁂', '#', '🌙 🌙'])
-    expectQuiets(await quietsOf({ text: `It was late.\n\n${sign}\n\nIt rained.` }), [scene]);
   const marked = '# One\n\nIt rained.\n\n## Two\n\nIt snowed.\n\n- A list.\n- Of two.';
-  expectQuiets(await quietsOf({ text: marked }), [heading, heading, heading, paragraph]);
-  expectQuiets(await quietsOf({ text: 'It was late.\n\nIt rained.' }, { speaking_rate: 0.5 }), [2 * paragraph]);
+  const signs = ['* * *', '***', '---', '⁂', '#', '🌙 🌙'];
+  const chapters = [
+    { text: 'One sentence here. Another one. And one.' },
+    { text: 'It was late.\n\nIt rained.\r\n\r\nNobody came.' },
+    { title, text: 'II.\n\nThe lamp\n\nIt went out.\n\nII.' },
+    { text: marked },
+    ...signs.map((sign) => ({ text: `It was late.\n\n${sign}\n\nIt rained.` })),
+  ];
+  expectQuiets(await quietsOf(chapters), [
+    [],
+    [paragraph, paragraph],
+    [heading, heading, paragraph],
+    [heading, heading, heading, paragraph],
+    ...signs.map(() => [scene]),
+  ]);
+  expectQuiets(await quietsOf([{ text: 'It was late.\n\nIt rained.' }], { speaking_rate: 0.5 }), [[2 * paragraph]]);
 });
 
 test('pauses of the markup stand, and documents have no others', async () => {
   const { quietsOf } = await open();
   const text = 'It was late.\n\n[pause:2s]\n\nIt rained.\n\nNobody came.';
-  expectQuiets(await quietsOf({ text }, { markup: 'pauses' }), [2_000, paragraph]);
+  expectQuiets(await quietsOf([{ text }], { markup: 'pauses' }), [[2_000, paragraph]]);
   const ssml = '<speak><p>It was late.</p>\n\n<p>It rained.</p><break time="900ms"/>Nobody came.</speak>';
-  expectQuiets(await quietsOf({ ssml }), [900]);
+  expectQuiets(await quietsOf([{ ssml }]), [[900]]);
 });
 
 test('paragraphs that are parts of a long chapter pause too', async () => {
   const { quietsOf } = await open();
   // The length of a part is mostly white space, which is not spoken.
   const long = `So it goes.${' '.repeat(0.55 * partCharsMax)}So it goes.\n\n`;
-  expectQuiets(await quietsOf({ text: `${long}${long}* * *\n\n${long}` }), [paragraph, scene]);
+  expectQuiets(await quietsOf([{ text: `${long}${long}* * *\n\n${long}` }]), [[paragraph, scene]]);
 });
 
 test('one paragraph is what the same request for speech is', async () => {
