@@ -1,14 +1,16 @@
 // Tests that an engine's own limits are shared fairly, counted in segments instead of time.
 import { expect, test } from 'vitest';
 import { Failure } from '../../../src/platform/errors.ts';
-import { callerOf, collect, fifty, openSpeech, streaming } from '../open-speech.ts';
+import { callerOf, collect, openSpeech, sentence, streaming } from '../open-speech.ts';
 import { demandAt, never, openSchedule, seatAt, settle } from './open-schedule.ts';
+
+const text = Array.from({ length: 12 }, (_, i) => sentence(i)).join(' ');
 
 test('one greedy key with twenty long streams does not delay another’s first sound by more than a segment', async () => {
   const { tone, stream } = openSpeech({ capabilities: { segmentsSpokenMax: 1, segmentsAtOnce: 2 } });
   const leaving = new AbortController();
   const greedy = Array.from({ length: 20 }, () =>
-    Array.fromAsync(stream(streaming(fifty), leaving.signal, callerOf('greedy'))).catch(() => {}),
+    Array.fromAsync(stream(streaming(text), leaving.signal, callerOf('greedy'))).catch(() => {}),
   );
   while (tone.segments.length < 30) await new Promise((resolve) => setImmediate(resolve));
   const begunBefore = tone.segments.length;
@@ -81,7 +83,7 @@ test('a request whose engine has no turn for it in time is refused', async () =>
   const capabilities = { segmentsSpokenMax: 1, segmentsAtOnce: 1 };
   const { tone, stream } = openSpeech({ capabilities }, { waitMsMax: 300 });
   const leaving = new AbortController();
-  const holder = stream(streaming(fifty), leaving.signal, callerOf('a'))[Symbol.asyncIterator]();
+  const holder = stream(streaming(text), leaving.signal, callerOf('a'))[Symbol.asyncIterator]();
   const endTurns: (() => void)[] = [];
   const { speak } = tone;
   tone.speak = async function* (...asked) {
@@ -103,7 +105,7 @@ test('a request whose engine has no turn for it in time is refused', async () =>
 test('a stalled reader does not block the engine for others', async () => {
   const { stream } = openSpeech({ capabilities: { segmentsSpokenMax: 1 } });
   const leaving = new AbortController();
-  const streamTo = (id: string) => stream(streaming(fifty), leaving.signal, callerOf(id));
+  const streamTo = (id: string) => stream(streaming(text), leaving.signal, callerOf(id));
   const stalled = streamTo('stalled');
   for await (const event of stalled) if (event.type === 'audio') break;
   const half = streamTo('half');
