@@ -193,8 +193,7 @@ function readToml(path: string, mistakes: ConfigMistake[]): Record<string, strin
     for (const [key, value] of Object.entries(table)) {
       const name = `${prefix}_${key.toUpperCase().replaceAll('-', '_')}`.replace(/^SONANT_SONANT_/, 'SONANT_');
       if (typeof value === 'object' && value !== null && !Array.isArray(value)) flatten(value, name);
-      else if (name in values)
-        mistakes.push({ name, given: String(value), source: basename(path), allowed: 'is set twice' });
+      else if (name in values) mistakes.push({ name, given: '...', source: basename(path), allowed: 'is set twice' });
       else values[name] = String(value);
     }
   };

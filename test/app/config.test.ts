@@ -84,13 +84,17 @@ test.each([
 });
 
 test('a setting given twice, an empty folder and an unreadable .env are mistakes', () => {
-  writeFileSync(join(folder, 'sonant.toml'), 'speaking_max = 1\n[speaking]\nmax = 2\n');
+  const twice = 'key_pepper = "hunter1"\nSONANT_KEY_PEPPER = "hunter2"\n';
+  writeFileSync(join(folder, 'sonant.toml'), `${twice}speaking_max = 1\n[speaking]\nmax = 2\n`);
   mkdirSync(join(folder, '.env'));
-  expect(mistakesOf({ SONANT_DATA_DIR: ' ' }).mistakes.map(({ name }) => name)).toEqual([
+  const { mistakes, message } = mistakesOf({ SONANT_DATA_DIR: ' ' });
+  expect(mistakes.map(({ name }) => name)).toEqual([
     '.env',
+    'SONANT_KEY_PEPPER',
     'SONANT_SPEAKING_MAX',
     'SONANT_DATA_DIR',
   ]);
+  expect(message).not.toContain('hunter');
 });
 
 test('what Kubernetes puts beside a service of this name is no mistake', () => {
