@@ -157,6 +157,8 @@ export class LiveSession {
         else await new Promise<void>((resolve) => (this.#wake = resolve));
       }
     } finally {
+      // A recognizer may still hear turns of a session that failed.
+      for (const { stop } of this.#spoken) stop.abort();
       this.#file.close();
       clearTimeout(this.#idle);
       clearTimeout(this.#pause);

@@ -1,4 +1,5 @@
 // Opens a server that speaks OpenAI's transcription API. It answers as a test asks, and can misbehave.
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { listen } from '../free-port.ts';
@@ -9,6 +10,8 @@ export interface Transcription {
   fields: Record<string, string>;
   /** Number of samples in the file, which is WAV. */
   sampleCount: number;
+  /** Resolves when the connection is over. */
+  left: Promise<unknown>;
 }
 
 export interface TranscriptionAnswer {
@@ -30,7 +33,7 @@ export async function openTranscriptionServer(
     const file = Buffer.from(await (form.get('file') as File).arrayBuffer());
     const fields = { ...(Object.fromEntries(form) as Record<string, string>), file: file.toString('latin1') };
     const sampleCount = (file.length - wavHeaderBytes) / 2;
-    const present = { authorization, fields, sampleCount };
+    const present = { authorization, fields, sampleCount, left: once(response, 'close') };
     asked.push(present);
     const { status = 200, body: said, headers = {} } = await answer(present);
     response.writeHead(request.url === '/v1/audio/transcriptions' ? status : 404, headers).end(said);

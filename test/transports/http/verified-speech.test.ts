@@ -208,7 +208,7 @@ function late() {
 }
 
 /** Speaks two turns live, and calls `onFlushed` at the end of each. Returns the order of the ends and checks. */
-async function speakTwoTurns(onFlushed: (turn: number, write: (request: object) => void) => void) {
+async function speakTwoTurns(onFlushed: (turn: number, write: (request: object) => void) => unknown) {
   const { grpc, metadata } = await openForms([skipped, good], { waitMs: 60_000 });
   const stream = grpc.bidi('liveSpeech', { metadata });
   const write = (request: object) => void stream.write({ request } as never);
@@ -219,7 +219,7 @@ async function speakTwoTurns(onFlushed: (turn: number, write: (request: object) 
   }
   const order: string[] = [];
   for await (const { event } of stream) {
-    if (event.case === 'flushed') onFlushed(event.value.turn, write);
+    if (event.case === 'flushed') await onFlushed(event.value.turn, write);
     if (event.case === 'flushed' || event.case === 'interrupted') order.push(`${event.case} ${event.value.turn}`);
     if (event.case === 'checked')
       order.push(`checked ${event.value.turn}: ${event.value.suspects.map((each: { heard: string }) => each.heard)}`);
@@ -252,6 +252,20 @@ test('what a recognizer hears of an interrupted live turn is not told, and not w
     write({ case: 'end', value: {} });
   });
   expect(order).toEqual(['flushed 0', 'flushed 1', 'interrupted 0', 'interrupted 1', 'done']);
+});
+
+test('a recognizer that hears an earlier turn is left when the live session fails', async () => {
+  const asked = Promise.withResolvers<Transcription>();
+  answer = (transcription) => {
+    asked.resolve(transcription);
+    return new Promise<never>(() => {});
+  };
+  const order = speakTwoTurns(async (_, write) => {
+    await asked.promise;
+    write({ case: 'start', value: { voiceId: 'tone-low' } });
+  });
+  await expect(order).rejects.toThrow('Send start once');
+  await (await asked.promise).left;
 });
 
 test('a wrong recognizer cannot replace good audio by worse', async () => {
