@@ -150,6 +150,19 @@ describe.skipIf(!isInstalled('chromium'))('jobs in the console', { timeout: 120_
       page.run<string[]>(`[...document.querySelectorAll('${first} ${name}')].map((each) => each.innerText)`);
     expect([await words('del'), await words('ins')]).toEqual([['out'], ['off', 'nine']]);
     await inspect('job-suspects');
+    // The buttons are not replaced when a chapter without suspects ends.
+    const job = await gateway.get(id);
+    const isKept = `(async () => {
+      const { createSuspects } = await import(new URL('job-suspects.js', document.querySelector('script[src]').src));
+      const { root, show } = createSuspects({ toOwnAddress: String, settle: false });
+      const [first, second] = ${JSON.stringify(job.chapters)};
+      const shown = [null, second.audio_url].map((audio_url) => {
+        show({ status: 'running', chapters: [first, { ...second, audio_url, suspects: [], suspect_count: 0 }] });
+        return root.querySelector('li');
+      });
+      return shown[0] !== null && shown[0] === shown[1];
+    })()`;
+    expect(await page.run(isKept)).toBe(true);
     const audio = find(`${first} details audio`);
     const expression = `${find(`${first} .job-suspects li:first-child button`)}.click()`;
     await page.send('Runtime.evaluate', { expression, userGesture: true });

@@ -64,7 +64,9 @@ export function createSuspects({ toOwnAddress, settle }) {
     show({ chapters, status }) {
       const isOver = status === 'succeeded';
       // Buttons that are in use are not replaced while the job goes on.
-      const places = chapters.map((each) => [each.start, each.audio_url, each.suspects, each.suspect_count]);
+      const places = chapters.map(
+        ({ start, audio_url: url, suspects, suspect_count: count }) => count && [start, url, suspects, count],
+      );
       const next = JSON.stringify([isOver, places]);
       if (next === shown) return;
       shown = next;
