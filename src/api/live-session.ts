@@ -158,7 +158,7 @@ export class LiveSession {
       }
     } finally {
       // A recognizer may still hear turns of a session that failed.
-      for (const { stop } of this.#spoken) stop.abort();
+      for (const { stop } of [...this.#spoken, ...this.#turns]) stop.abort();
       this.#file.close();
       clearTimeout(this.#idle);
       clearTimeout(this.#pause);
