@@ -15,6 +15,8 @@ function open({ charged = 0, rowFails = false, isSpent = false } = {}) {
   const ended = new AbortController();
   const kept = new Map<number, SegmentRow>();
   const clips = new Map<string, Uint8Array>();
+  /** Segments that the recognizer left unchecked, up to each segment that was stored. */
+  const unchecked: number[] = [];
   let quota = 0;
   const options: KeepSegmentsOptions = {
     chapter: { jobKey: 'job', chapter: 0, voiceId: 'ada', audioId: null },
@@ -22,9 +24,10 @@ function open({ charged = 0, rowFails = false, isSpent = false } = {}) {
       now: async () => 0,
       findSegment: async (_, segment) => kept.get(segment),
       countCharged: async () => charged,
-      async addSegment(row) {
+      async addSegment(row, progress) {
         if (rowFails) throw new LeaseLost();
         kept.set(row.segment, row);
+        unchecked.push(progress.unchecked);
       },
       async deleteSegmentsOfVoice() {
         const keys = [...kept.values()].flatMap(({ clipKey }) => clipKey ?? []);
@@ -56,7 +59,7 @@ function open({ charged = 0, rowFails = false, isSpent = false } = {}) {
       };
     },
     offsetOf: () => 0,
-    isVerified: false,
+    isVerified: true,
   };
   const binding = { engine: 'tone', speaker: { engine: 'tone', voiceId: 'ada', version: '1' } };
   const rendering = {
@@ -86,13 +89,16 @@ function open({ charged = 0, rowFails = false, isSpent = false } = {}) {
       ),
     );
   const speak = (during?: () => void) => speakWith(keep, during);
-  /** Speaks the chapter from its start, as after a restart. Returns the check of its segment. */
-  const speakAgain = async (during: () => void) => {
-    delete cut.check;
-    await speakWith(keepSegments(options), during);
+  /** Speaks the chapter from its start, as after a restart. Returns the check of its last segment. */
+  const speakAgain = async (during: () => void, segmentCount = 1) => {
+    const own = keepSegments(options);
+    for (let n = 0; n < segmentCount; n++) {
+      delete cut.check;
+      await speakWith(own, during);
+    }
     return cut.check;
   };
-  return { speak, speakAgain, kept, clips, ended, quota: () => quota };
+  return { speak, speakAgain, kept, clips, ended, unchecked, quota: () => quota };
 }
 
 test('a segment takes its characters from the quota once, also where it is spoken again', async () => {
@@ -135,4 +141,11 @@ test('a stored segment is reused with the result of its checks', async () => {
     isSpoken = true;
   });
   expect({ isSpoken, again }).toEqual({ isSpoken: false, again: check });
+});
+
+test('segments that a recognizer left unchecked are counted once, also after a restart', async () => {
+  const { speak, speakAgain, unchecked } = open();
+  await speak();
+  await speakAgain(() => {}, 2);
+  expect(unchecked).toEqual([1, 2]);
 });

@@ -45,6 +45,7 @@ test.each([
   ['', 'JSON'],
   ['{', 'JSON'],
   ['{\n"a":1,}', 'JSON at line 2, column 7'],
+  ['\ufeff{\r\n"a":"ä",}', 'JSON at line 2, column 9'],
   ["{'a':1}", 'JSON'],
   ['{"a":NaN}', 'JSON'],
   ['{"a":1}{', 'JSON'],
