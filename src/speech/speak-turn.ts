@@ -3,7 +3,7 @@
 // interrupt the turn.
 import type { Caller } from '../accounts.ts';
 import type { TakeTurn } from '../engines.ts';
-import { onAbort } from '../platform/runtime/abort.ts';
+import { firstOf, onAbort } from '../platform/runtime/abort.ts';
 import type { LiveText } from './live-text.ts';
 import type { FileOfTurns } from './live-turn.ts';
 import type { Plan } from './plan.ts';
@@ -35,7 +35,7 @@ export function toTurn(
   { caller, signal, place, ...options }: SpeakTurnOptions,
 ): Utterance {
   const leaving = new AbortController();
-  const own = ended ? AbortSignal.any([signal, ended]) : signal;
+  const own = firstOf(signal, ended);
   const until = AbortSignal.any([own, leaving.signal]);
   const [binding] = main.bindings;
   const { languageCode } = request;

@@ -3,6 +3,7 @@
 import { randomInt } from 'node:crypto';
 import type { EngineGuards, Segment, SegmentCheck, SegmentOptions, SpokenPcm } from '../engines.ts';
 import type { Pace } from '../platform/pace.ts';
+import { firstOf } from '../platform/runtime/abort.ts';
 import { type Casting, capabilitiesOf, type PlannedCut } from './cast.ts';
 import type { FileOfTurns } from './live-turn.ts';
 import type { CutPlan } from './plan.ts';
@@ -225,7 +226,7 @@ export class SpokenPlan {
       ...(isAgain && { isAgain, ...(capabilitiesOf(binding, languageCode).seed && { seed: randomInt(2 ** 32) }) }),
       ...(cut.phonemes && { phonemes: cut.phonemes }),
     };
-    const until = ended ? AbortSignal.any([signal, ended]) : signal;
+    const until = firstOf(signal, ended);
     const onChecked = (check: SegmentCheck, heard?: Promise<SegmentCheck>) => {
       planned.check = check;
       if (heard) this.#hearings.push(heard.then((complete) => void Object.assign(check, complete)));

@@ -15,7 +15,7 @@ import {
 } from '../engines.ts';
 import { Failure, invalidField } from '../platform/errors.ts';
 import { type Pace, slowMs } from '../platform/pace.ts';
-import { onAbort } from '../platform/runtime/abort.ts';
+import { firstOf, onAbort } from '../platform/runtime/abort.ts';
 import type { Place } from './background.ts';
 import { bestCasting, type Casting, findVoice, type Marking, type PlannedCut } from './cast.ts';
 import type { LiveText } from './live-text.ts';
@@ -130,7 +130,7 @@ export function createSpeech(options: SpeechOptions): Speech {
     return speakAll({
       cut,
       admit: () => atReadiest(main.bindings, begin, failed),
-      signal: ended ? AbortSignal.any([signal, ended]) : signal,
+      signal: firstOf(signal, ended),
       isBulk: kindOf(request) === 'bulk',
       listen: listenFor(request, caller),
       deadlineMs: caller.deadlineMs,

@@ -1,4 +1,4 @@
-// Listens to an AbortSignal without leaving a listener behind.
+// Listens to an AbortSignal without leaving a listener behind, and joins two of them.
 
 /** Calls `run` when the signal aborts, or at once if it already has. Disposing the result removes the listener. */
 export function onAbort(signal: AbortSignal | undefined, run: () => void): Disposable {
@@ -13,6 +13,10 @@ export async function withAbort<T>(signal: AbortSignal, work: Promise<T>): Promi
   using _ = onAbort(signal, () => aborted.reject(signal.reason));
   return await Promise.race([work, aborted.promise]);
 }
+
+/** Returns a signal that aborts with the first of the two. */
+export const firstOf = (signal: AbortSignal, other: AbortSignal | undefined): AbortSignal =>
+  other ? AbortSignal.any([signal, other]) : signal;
 
 /** Whether an abort reason comes from `AbortSignal.timeout`. */
 export const isTimeout = (reason: unknown): boolean => reason instanceof DOMException && reason.name === 'TimeoutError';
