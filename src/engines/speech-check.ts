@@ -29,6 +29,7 @@ const silenceSecondsMax = 1;
 const repeatScoreMax = 9.5;
 /** Words spoken twice often score between this and `repeatScoreMax`, but so does one good segment in ten. */
 const likelyScoreMin = 3.5;
+/** Limits for figures that differ from what is usual for the voice. */
 const surprising = {
   longer: { deviations: 6, share: 1.4 },
   shorter: { deviations: -4, share: 0.8 },
@@ -37,7 +38,10 @@ const surprising = {
 };
 /** Less speech is not judged. */
 const speechSecondsMin = 0.3;
-/** The text of a repeat is searched for letters that recur; shares are of the number of letters between the stretches. */
+/**
+ * The text of a repeat is searched for letters that recur. `share` is their least share of the letters between the
+ * stretches, and `secondsPerScore` the least time in which they are spoken, for each point of the repeat's score.
+ */
 const recurring = {
   lettersMin: 3,
   share: 0.35,

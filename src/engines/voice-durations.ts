@@ -20,10 +20,13 @@ interface Known {
   own: Learned;
 }
 
-/** What is measured of a segment: seconds of speech, seconds after its last loud sound, and the score of its best repeat. */
+/** What is measured of a segment. */
 interface Measured<T> {
+  /** Seconds of speech. */
   speech: T;
+  /** Seconds after the last loud sound. */
   end: T;
+  /** Score of the best repeat. */
   repeat: T;
 }
 

@@ -25,8 +25,8 @@ export interface Speaking extends Pick<SegmentOptions, 'take' | 'pace' | 'listen
 }
 
 /**
- * Yields the stored audio of a cut, and sets the check of the cut. If none is stored, calls `speak`, which sets the check,
- * and stores the resulting audio with it.
+ * Yields the stored audio of a cut and sets the cut's check. If none is stored, calls `speak`, which sets the check, and
+ * stores the audio with the check.
  */
 export type KeepSegment = (cut: PlannedCut, speak: SpeakWhole, signal: AbortSignal) => AsyncIterable<SpokenPcm>;
 

@@ -77,7 +77,7 @@ describe('the check', () => {
     expect(missed).toEqual([]);
   });
 
-  test('a sound that is held, and changes, is found', () => {
+  test('a piece of 30 ms that is played for a second is found', () => {
     const found = sentences.filter((text, n) => {
       const { samples, sampleRateHz } = spoken[n]!;
       const at = samples.length >> 1;

@@ -22,8 +22,8 @@ interface Asked {
 async function open(answer: () => TranscriptionAnswer | Promise<TranscriptionAnswer>) {
   const server = await openTranscriptionServer(answer);
   onTestFinished(server.close);
-  const transcriber = openTranscriber({ url: server.url, apiKey: '', model: 'whisper-1' })!;
-  const verifier = createVerifier(transcriber, { atOnceMax: 4 });
+  const transcribe = openTranscriber({ url: server.url, apiKey: '', model: 'whisper-1' })!;
+  const verifier = createVerifier(transcribe, { atOnceMax: 4 });
   const engine = openTone();
   const hear = (owner = 'one', more: Partial<Parameters<Listen>[0]> = {}, by: Partial<Asked> = {}) => {
     const { signal = never, untilMs = Infinity, sound = pieces } = by;

@@ -52,7 +52,7 @@ const suspectsMax = 200;
 interface SegmentProgress {
   holder: string;
   leaseUntilMs: number;
-  /** Characters and seconds of the chapter up to the end of the segment, and segments that the recognizer left unchecked. */
+  /** Characters, seconds and unchecked segments of the chapter up to the end of this segment. */
   chars: number;
   seconds: number;
   unchecked: number;
